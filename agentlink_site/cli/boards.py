@@ -1,0 +1,153 @@
+"""Boards: boards, board, create, invite, join, gate, close, block."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from agentlink_site import client
+from agentlink_site.cli import which
+from agentlink_site.cli.app import BoardArgument, app, command
+from agentlink_site.cli.desk import Desk, Json
+from agentlink_site.cli.home import more
+from agentlink_site.cli.terminal import block, line, say, table
+
+GATE_STATUS = {"ready": 0, "blocked": 3, "not_ready": 4}
+SHOWN_MESSAGES = 10
+
+
+@command(app, "boards")
+def boards(
+    desk: Desk,
+    limit: Annotated[int, typer.Option(min=1, max=500)] = 100,
+    cursor: Annotated[str, typer.Option(help="The nextCursor of the page before.")] = "",
+) -> None:
+    """The boards that you may read, latest change first."""
+    desk.show(desk.get("/boards", {"limit": limit, "cursor": cursor}), _print_boards)
+
+
+def _print_boards(data: Json) -> None:
+    rows = [
+        (b["boardId"], b["title"], b["status"], *(b["counts"][n] for n in ("unclaimed", "blocked", "needsYou", "unverified")), b["updatedAt"])
+        for b in data["boards"]
+    ]
+    heads = ("id", "title", "status", "unclaimed", "blocked", "needs you", "unverified", "changed")
+    table(heads, rows, "There is no board yet; `agentlink create TITLE` makes one.")
+    more(data)
+
+
+@command(app, "board")
+def board(desk: Desk, board: BoardArgument = which.THIS) -> None:
+    """One board: members, contracts, tasks, blockers and the last messages."""
+    desk.show(desk.get(client.at("boards", which.board(desk, board))), _print_board)
+
+
+def _print_board(data: Json) -> None:
+    counts = ", ".join(f"{data['counts'][name]} {word}" for name, word in COUNTED.items())
+    say(f"{line(data['title'])}  ({data['boardId']}, {data['status']}, revision {data['sourceRevision']})")
+    if data["objective"]:
+        block(data["objective"], "  ")
+    say(f"{counts}.")
+    say()
+    members = [(m["nodeId"], m["role"], m["state"], m["status"], m["reach"]["sentence"]) for m in data["members"]]
+    table(("member", "role", "state", "status", "reached"), members, "No members.")
+    say()
+    contracts = [(c["contractId"], c["actionability"], ", ".join(c["owners"]) or "anybody", c["objective"]) for c in data["contracts"]]
+    table(("contract", "state", "owners", "objective"), contracts, "No contracts.")
+    say()
+    tasks = [(t["taskId"], t["status"], t["holder"], t["leaseUntil"], t["title"]) for t in data["tasks"]]
+    table(("task", "status", "holder", "lease until", "title"), tasks, "No tasks.")
+    _print_blockers(data)
+    _print_messages(data)
+
+
+COUNTED = {"unclaimed": "unclaimed", "blocked": "blockers", "needsYou": "need you", "unverified": "unverified"}
+
+
+def _print_blockers(data: Json) -> None:
+    found = [b for b in data["blockers"] if b["status"] == "open"]
+    for one in found:
+        say(f"Blocker {one['blockerId']} by {line(one['openedBy'])}: {line(one['summary'])}")
+
+
+def _print_messages(data: Json) -> None:
+    for message in data["messages"][-SHOWN_MESSAGES:]:
+        steps = ", ".join(f"{line(d['nodeId'])} {d['step']}" for d in message["deliveries"])
+        say()
+        say(f"{message['messageId']}  {message['createdAt']}  {message['type']} from {line(message['from'])}  ({steps})")
+        block(message["content"])
+
+
+@command(app, "create", writes=True)
+def create(
+    desk: Desk,
+    title: str,
+    objective: Annotated[str, typer.Option(help="What this board is for.")] = "",
+    board_id: Annotated[str | None, typer.Option("--id", help="The board's id; made from the title when left out.")] = None,
+    member: Annotated[list[str], typer.Option(metavar="NODE[=ROLE]", help="Invite; may be repeated.")] = [],  # noqa: B006
+) -> None:
+    """Make a board."""
+    pairs = (text.rpartition("=") if "=" in text else (text, "", "worker") for text in member)
+    members = {name: role for name, _, role in pairs}
+    wish = {"title": title, "objective": objective, "boardId": board_id, "members": members}
+    desk.show(desk.post("/boards", wish), lambda data: say(f"Made the board {data['boardId']} ({line(data['title'])})."))
+
+
+@command(app, "invite", writes=True)
+def invite(
+    desk: Desk,
+    board: BoardArgument,
+    node: Annotated[str, typer.Argument(help="nodeId, sessionId or name.")],
+    role: Annotated[str, typer.Option(help="observer, worker or supervisor.")] = "worker",
+) -> None:
+    """Give a node or a discovered session a role on the board."""
+    reply = desk.give("invite", boardId=which.board(desk, board), node=node, role=role)
+    desk.show(reply, lambda data: say(f"{line(data.get('nodeId', node))} is invited as {role}."))
+
+
+@command(app, "join", writes=True)
+def join(desk: Desk, board: BoardArgument) -> None:
+    """Say that you are there."""
+    board_id = which.board(desk, board)
+    desk.show(desk.give("join_board", boardId=board_id), lambda _: say(f"You are on the board {line(board_id)}."))
+
+
+@command(app, "gate")
+def gate(desk: Desk, board: BoardArgument = which.THIS) -> None:
+    """What is missing before the board may be closed. Exit status 0 ready, 3 blocked with evidence, 4 not ready."""
+    reply = desk.get(client.at("boards", which.board(desk, board), "gate"))
+    desk.show(reply, print_gate)
+    raise typer.Exit(GATE_STATUS[reply.data["state"]])
+
+
+def print_gate(data: Json) -> None:
+    """The gate's answer in words."""
+    words = {"ready": "Ready to close.", "blocked": "Ready to close as finished, blocked.", "not_ready": "Not ready:"}
+    say(words[data["state"]])
+    for item in data["missing"]:
+        say(f"  {line(item['category'])}: {line(item['detail'])}")
+
+
+@command(app, "close", writes=True)
+def close(desk: Desk, board: BoardArgument = which.THIS, note: Annotated[str, typer.Option()] = "") -> None:
+    """Close the board through the gate."""
+    reply = desk.give("close_board", boardId=which.board(desk, board), note=note)
+    desk.show(reply, lambda data: say(f"Closed {data['boardId']}: {data['finalStatus']}."))
+
+
+@command(app, "block", writes=True)
+def block_(
+    desk: Desk,
+    board: BoardArgument,
+    summary: Annotated[str, typer.Option(help="What stands in the way.")],
+    contract: Annotated[str | None, typer.Option()] = None,
+    task: Annotated[str | None, typer.Option()] = None,
+    stop: Annotated[str | None, typer.Option(metavar="ID", help="The stop condition that is met.")] = None,
+    evidence: Annotated[list[str], typer.Option(help="Evidence that proves it; may be repeated.")] = [],  # noqa: B006
+) -> None:
+    """Open a blocker."""
+    board_id = which.board(desk, board, contracts=contract, tasks=task)
+    about = {"contractId": contract, "taskId": task, "stopConditionId": stop, "evidenceIds": evidence}
+    reply = desk.give("open_blocker", boardId=board_id, summary=summary, **about)
+    desk.show(reply, lambda data: say(f"Opened the blocker {data['blockerId']}."))

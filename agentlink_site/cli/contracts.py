@@ -1,0 +1,102 @@
+"""Contracts: new, show, accept, reject."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from agentlink_site import client
+from agentlink_site.cli import which
+from agentlink_site.cli.app import BoardArgument, For, command, contract_app
+from agentlink_site.cli.desk import Desk, Json
+from agentlink_site.cli.terminal import block, line, say
+
+Contract = Annotated[str, typer.Argument(metavar="CONTRACT")]
+
+
+@command(contract_app, "new", writes=True)
+def new(
+    desk: Desk,
+    board: BoardArgument,
+    objective: Annotated[str, typer.Option(help="What is to be done.")],
+    owner: Annotated[list[str], typer.Option(metavar="NODE=RES,RES", help="Who owns what; may be repeated.")] = [],  # noqa: B006
+    requires: Annotated[list[str], typer.Option(help="Evidence that closes it; may be repeated.")] = [],  # noqa: B006
+    allow: Annotated[list[str], typer.Option(help="An allowed action; may be repeated.")] = [],  # noqa: B006
+    stop: Annotated[list[str], typer.Option(help="A stop condition; may be repeated.")] = [],  # noqa: B006
+    task: Annotated[list[str], typer.Option(help="A task; without any the contract is its own task.")] = [],  # noqa: B006
+    mutating: Annotated[bool, typer.Option("--mutating", help="It changes something.")] = False,
+    contract_id: Annotated[str | None, typer.Option("--id")] = None,
+) -> None:
+    """Propose a contract."""
+    wish = {
+        "objective": objective,
+        "contractId": contract_id,
+        "owners": dict(_owner(text) for text in owner),
+        "requiredEvidence": requires,
+        "allowedActions": allow,
+        "stopConditions": stop,
+        "tasks": task,
+        "mutating": mutating,
+    }
+    reply = desk.post(client.at("boards", which.board(desk, board), "contracts"), wish)
+    desk.show(reply, lambda data: say(f"The contract {data['contractId']} is {data['status']}."))
+
+
+def _owner(text: str) -> tuple[str, list[str]]:
+    name, _, things = text.partition("=")
+    return name.strip(), [thing.strip() for thing in things.split(",") if thing.strip()]
+
+
+@command(contract_app, "show")
+def show(desk: Desk, contract: Contract) -> None:
+    """One contract, and what its gate still misses."""
+    desk.show(desk.get(client.at("contracts", contract)), _print_contract)
+
+
+def _print_contract(data: Json) -> None:
+    say(f"{data['contractId']} on {data['boardId']}: {data['status']}, {data['actionability']}, text {data['textRevision']}")
+    block(data["objective"], "  ")
+    for node, things in data["owners"].items():
+        mark = "accepted" if node in data["acceptedBy"] else "not accepted yet"
+        say(f"owner {line(node)} ({mark}): {line(', '.join(things) or 'no resource')}")
+    for name, word in LISTED.items():
+        for item in data[name]:
+            say(f"{word} {line(item['id'])}: {line(item['text'])}")
+    for item in data["missing"]:
+        say(f"missing: {line(item['detail'])}")
+
+
+LISTED = {"allowedActions": "allowed", "stopConditions": "stop when", "requiredEvidence": "requires"}
+
+
+@command(contract_app, "accept", writes=True)
+def accept(
+    desk: Desk,
+    board: BoardArgument,
+    contract: Contract,
+    text: Annotated[int | None, typer.Option(help="The text revision that you accept.")] = None,
+    for_: For = None,
+) -> None:
+    """Agree to the contract as an owner."""
+    board_id = which.board(desk, board, contracts=contract)
+    reply = desk.give("accept_contract", boardId=board_id, contractId=contract, textRevision=text, node=for_)
+    desk.show(reply, _print_state)
+
+
+@command(contract_app, "reject", writes=True)
+def reject(
+    desk: Desk,
+    board: BoardArgument,
+    contract: Contract,
+    reason: Annotated[str, typer.Option(help="Why.")],
+    for_: For = None,
+) -> None:
+    """Refuse the contract as an owner, with a reason."""
+    board_id = which.board(desk, board, contracts=contract)
+    desk.show(desk.give("reject_contract", boardId=board_id, contractId=contract, reason=reason, node=for_), _print_state)
+
+
+def _print_state(data: Json) -> None:
+    waiting = f"; it waits for {line(', '.join(data['waitingFor']))}" if data["waitingFor"] else ""
+    say(f"The contract {data['contractId']} is {data['status']}{waiting}.")

@@ -1,0 +1,65 @@
+"""Evidence: attach, verify, reject."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from agentlink_site import client
+from agentlink_site.cli import which
+from agentlink_site.cli.app import BoardArgument, command, evidence_app
+from agentlink_site.cli.desk import Desk, Json
+from agentlink_site.cli.terminal import line, say
+
+Evidence = Annotated[str, typer.Argument(metavar="EVIDENCE")]
+
+
+@command(evidence_app, "attach", writes=True)
+def attach(
+    desk: Desk,
+    board: BoardArgument,
+    contract: Annotated[str, typer.Option(help="The contract that it is for.")],
+    summary: Annotated[str, typer.Option(help="What it shows.")],
+    requirement: Annotated[str | None, typer.Option(help="The requirement that it answers.")] = None,
+    file: Annotated[str | None, typer.Option(metavar="PATH", help="A file inside a member's project.")] = None,
+    artifact: Annotated[str | None, typer.Option(metavar="ID", help="An artifact of a session.")] = None,
+    session: Annotated[str | None, typer.Option(help="The artifact's session; yours when left out.")] = None,
+    url: Annotated[str | None, typer.Option(help="A loopback URL is checked; others are only noted.")] = None,
+) -> None:
+    """Attach evidence. It proves nothing by itself: the checks run at once, and people judge by name."""
+    board_id = which.board(desk, board, contracts=contract)
+    wish = {
+        "contractId": contract,
+        "requirementId": requirement,
+        "summary": summary,
+        "file": os.path.abspath(file) if file else None,
+        "artifact": {"artifactId": artifact, **({"sessionId": session} if session else {})} if artifact else None,
+        "url": url,
+    }
+    desk.show(desk.post(client.at("boards", board_id, "evidence"), wish), _print_bundle)
+
+
+def _print_bundle(data: Json) -> None:
+    say(f"{data['evidenceId']} is {data['verdict']}.")
+    for check in data["checks"]:
+        say(f"  {line(check['name'])}: {check['verdict']}: {line(check['detail'])}")
+
+
+@command(evidence_app, "verify", writes=True)
+def verify(desk: Desk, board: BoardArgument, evidence: Evidence, note: Annotated[str, typer.Option()] = "") -> None:
+    """Vouch for somebody else's bundle by name."""
+    board_id = which.board(desk, board, evidence=evidence)
+    reply = desk.give("verify_evidence", boardId=board_id, evidenceId=evidence, note=note)
+    desk.show(reply, _print_bundle)
+
+
+@command(evidence_app, "reject", writes=True)
+def reject(
+    desk: Desk, board: BoardArgument, evidence: Evidence, reason: Annotated[str, typer.Option(help="Why.")]
+) -> None:
+    """Refuse a bundle, with a reason."""
+    board_id = which.board(desk, board, evidence=evidence)
+    reply = desk.give("reject_evidence", boardId=board_id, evidenceId=evidence, reason=reason)
+    desk.show(reply, _print_bundle)

@@ -1,0 +1,76 @@
+"""Printing what agents wrote: nothing of it can move the cursor, hide, colour, link or reorder anything."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+"""Unicode categories that a terminal obeys instead of showing: controls, format and bidi marks, tags, separators."""
+
+
+def visible(text: str) -> str:
+    """The text with every control made visible; line breaks and tabs stay."""
+    return "".join(char if char in "\n\t" else _shown(char) for char in text)
+
+
+def line(text: object) -> str:
+    """The same on one line."""
+    return "".join(_shown(char) for char in str(text))
+
+
+def _shown(char: str) -> str:
+    code = ord(char)
+    if code < 0x20:
+        return chr(0x2400 + code)  # ␛ and its kin
+    if code == 0x7F:
+        return "\N{SYMBOL FOR DELETE}"
+    return f"<U+{code:04X}>" if unicodedata.category(char) in HIDDEN else char
+
+
+def say(text: str = "") -> None:
+    """One or more lines on stdout."""
+    sys.stdout.write(f"{visible(text)}\n")
+
+
+def block(text: str, indent: str = "    ") -> None:
+    """A longer text, indented, so that no line of it can pass for one of ours."""
+    for part in text.split("\n"):
+        say(f"{indent}{part}")
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]], empty: str) -> None:
+    """A table: drawn for a person, plain aligned columns for a pipe. ``empty`` is said when there is nothing."""
+    cells = [[line("" if cell is None else cell) for cell in row] for row in rows]
+    if not cells:
+        say(empty)
+    elif sys.stdout.isatty():
+        _drawn(heads, cells)
+    else:
+        _aligned(heads, cells)
+
+
+def _drawn(heads: Sequence[str], rows: list[list[str]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for head in heads:
+        drawn.add_column(head, overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(cell) for cell in row))
+    Console(markup=False, emoji=False, highlight=False).print(drawn)
+
+
+def _aligned(heads: Sequence[str], rows: list[list[str]]) -> None:
+    from rich.cells import cell_len
+
+    lines = [[head.upper() for head in heads], *rows]
+    widths = [max(cell_len(row[column]) for row in lines) for column in range(len(heads))]
+    for row in lines:
+        padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
+        sys.stdout.write("  ".join(padded).rstrip() + "\n")

@@ -1,0 +1,217 @@
+"""How the command line (and other programs of this home) ask the API: over the running server's own socket, or in-process.
+
+Both ways give the same answers, byte for byte but for times and ids. Tokens go into one header and nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, unquote_to_bytes, urlencode
+
+from agentlink_site import running, unixhttp
+from agentlink_site.config import ConfigError, load
+from agentlink_site.home import ensure_home, read_private
+
+if TYPE_CHECKING:
+    from django.core.handlers.base import BaseHandler
+
+BASE: Final = "/api/agentlink"
+PAUSES: Final = (0.05, 0.2, 0.5)
+"""Seconds before each further attempt after the connection was lost."""
+SURFACE_HEADER: Final = "X-AgentLink-Surface"
+KEY_HEADER: Final = "Idempotency-Key"
+Answer = tuple[int, dict[str, str], bytes]
+Json = dict[str, Any]
+
+
+class Outage(Exception):
+    """The request could not be answered at all; the sentence says what was tried."""
+
+
+class NoToken(ConfigError):
+    """The node that should act has no usable secret in this home."""
+
+    def __init__(self, code: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.code = code
+
+
+def call(
+    method: str,
+    path: str,
+    body: Json | None = None,
+    *,
+    node: str | None = None,
+    query: dict[str, str] | None = None,
+    key: str | None = None,
+    surface: str = "cli",
+) -> Answer:
+    """One request to this home's API: status, headers (names in lower case) and body.
+
+    ``path`` is below ``/api/agentlink``, its parts quoted (:func:`at`). ``node`` acts with its own token, else the person
+    does. Every POST gets a key, so that a request whose answer was lost can be sent again. Raises :class:`Outage`, and
+    ``ConfigError`` for a wrong setting or a node without a token.
+    """
+    headers = {SURFACE_HEADER: surface}
+    content = b""
+    if method == "POST":
+        content = json.dumps(body or {}).encode()
+        headers |= {"Content-Type": "application/json", KEY_HEADER: key or new_key()}
+    target = BASE + path + (f"?{urlencode(query)}" if query else "")
+    home = ensure_home(load())
+    if node:
+        headers["Authorization"] = f"Bearer {_token(home, node)}"
+    return _over_socket(home, method, target, headers, content) or _in_process(method, target, headers, content)
+
+
+def at(*parts: str) -> str:
+    """A path of these parts, each quoted: ``at("boards", "a/b")`` is ``/boards/a%2Fb``."""
+    return "".join(f"/{quote(part, safe='@')}" for part in parts)
+
+
+def new_key() -> str:
+    """A key for one wish."""
+    return f"cli-{uuid.uuid4()}"
+
+
+# --- over the socket ---------------------------------------------------------------------------------------------------
+
+
+def _over_socket(home: Path, method: str, target: str, headers: dict[str, str], content: bytes) -> Answer | None:
+    """The running server's answer; None when there is none (any more), so that nothing was asked or all is known again.
+
+    A request whose answer was lost is sent again with the same key; when the server is gone for good by then, the
+    in-process way repeats it with that key, and it is still done once.
+    """
+    for pause in (*PAUSES, None):
+        found = running.read(home)
+        if found is None:
+            return None
+        try:
+            return unixhttp.ask(found.socket, method, target, headers, content)
+        except (unixhttp.NotSent, unixhttp.Lost) as error:
+            lost = error
+        if pause is not None:
+            time.sleep(pause)
+    raise Outage(f"The server of this home (pid {found.pid}) does not answer: {lost}.")
+
+
+def _token(home: Path, node: str) -> str:
+    """The node's secret, from its own file; the server (or the store) then says whether it is good."""
+    path = home / "tokens" / node
+    if "/" in node or node.startswith(".") or not node.isprintable():
+        raise NoToken("unknown_node", f"{node[:80]!r} is no node id; `agentlink peers` lists them.")
+    try:
+        return _private_line(path)
+    except FileNotFoundError:
+        sentence = f"There is no token for the node {node!r} in this home; invite the session to a board first."
+        raise NoToken("no_token", sentence) from None
+
+
+def _private_line(path: Path) -> str:
+    text = read_private(path, 512).decode("ascii", "replace").strip()
+    if path.lstat().st_mode & 0o077:
+        raise NoToken("unsafe_token_file", f"The token file of {path.name} can be read by others; give it mode 0600.")
+    return text
+
+
+# --- in-process --------------------------------------------------------------------------------------------------------
+
+
+def _in_process(method: str, target: str, headers: dict[str, str], content: bytes) -> Answer:
+    """The same request, answered by Django in this process; afterwards messages that are due go out."""
+    from agentlink_site.server import prepare
+
+    prepare()
+    if not target.startswith(f"{BASE}/status"):
+        _look_once()
+    answer = _handled(method, target, headers, content)
+    if method == "POST" and answer[0] < 300:
+        from boards.delivery import attempt_once
+
+        attempt_once()
+    return answer
+
+
+@cache
+def _look_once() -> None:
+    """One look at the session stores for this process: who is named must be findable, what is shown must be fresh."""
+    from boards.discovery import scan_once
+
+    scan_once()
+
+
+@cache
+def _handler() -> BaseHandler:
+    from django.core.handlers.base import BaseHandler
+
+    handler = BaseHandler()
+    handler.load_middleware(is_async=False)
+    return handler
+
+
+def _handled(method: str, target: str, headers: dict[str, str], content: bytes) -> Answer:
+    from django.core.handlers.wsgi import WSGIRequest
+
+    from agentlink_site import problems
+
+    actor = _actor(headers)
+    if actor is None:
+        refusal = problems.BAD_TOKEN
+        return refusal.status, {}, problems.body(refusal, as_json=True)[0]
+    response = _handler().get_response(WSGIRequest(_environ(method, target, headers, content, actor)))
+    shown = {name.lower(): value for name, value in response.headers.items()}
+    return response.status_code, shown, response.content
+
+
+def _actor(headers: dict[str, str]) -> Json | None:
+    """Who acts, as the server's guard finds it: a token must be good, without one it is the person."""
+    surface = headers[SURFACE_HEADER]
+    given = headers.get("Authorization")
+    if given is None:
+        return {"node_id": None, "surface": surface, "human": True}
+    from peers.trust import verify
+
+    node_id = verify(given.removeprefix("Bearer "))
+    return {"node_id": node_id, "surface": surface, "human": False} if node_id else None
+
+
+def _environ(method: str, target: str, headers: dict[str, str], content: bytes, actor: Json) -> Json:
+    path, _, query = target.partition("?")
+    sent = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in headers.items() if name != "Authorization"}
+    return {
+        **sent,
+        "REQUEST_METHOD": method,
+        "PATH_INFO": unquote_to_bytes(path).decode("latin-1"),
+        "QUERY_STRING": query,
+        "CONTENT_TYPE": headers.get("Content-Type", ""),
+        "CONTENT_LENGTH": str(len(content)),
+        "HTTP_HOST": "localhost",
+        "SERVER_NAME": "localhost",
+        "SERVER_PORT": "0",
+        "REMOTE_ADDR": "",
+        "wsgi.input": BytesIO(content),
+        "wsgi.url_scheme": "http",
+        "agentlink.actor": actor,
+    }
+
+
+def working_home() -> Path:
+    """This home, made when missing."""
+    return ensure_home(load())
+
+
+def environment_node() -> str | None:
+    """``AGENTLINK_NODE``, checked."""
+    return load().node
+
+
+def environment_board() -> str | None:
+    """``AGENTLINK_BOARD``, checked."""
+    return load().board

@@ -1,0 +1,108 @@
+"""The bodies of the API: each is a command with its key and the revision that the caller saw.
+
+They are made from the commands themselves, so that a field can never be in one and missing in the other.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, Strict, create_model
+
+from boards.rules.rights import SERVICE_ONLY
+from boards.schemas import COMMANDS, Command, FullText, Id, Shape
+
+Key = Annotated[str, Field(min_length=1, max_length=200)]
+Revision = Annotated[int, Strict(), Field(ge=0)]
+ENVELOPE: Final = frozenset({"command", "key", "expected_revision"})
+"""What a body holds besides its command's fields."""
+
+_SENT: Final[dict[str, Any]] = {
+    "key": (Key | None, Field(None, description="Idempotency key; the Idempotency-Key header does the same.")),
+    "expected_revision": (
+        Revision | None,
+        Field(None, description="The board's sourceRevision that you saw; a change of the thing since is a conflict."),
+    ),
+}
+
+
+def body_of(kind: str, *from_path: str) -> type[Shape]:
+    """The body of a route that gives one command; the fields ``from_path`` are in the address instead."""
+    command = COMMANDS[kind]
+    fields = {name: (field.annotation, field) for name, field in command.model_fields.items() if name not in from_path}
+    made: type[Shape] = create_model(f"{command.__name__}Body", __base__=Shape, __doc__=command.__doc__, **fields, **_SENT)
+    return made
+
+
+def named_body_of(kind: str) -> type[Shape]:
+    """The body of ``POST commands``: the same, with the command's name in it."""
+    name = f"{COMMANDS[kind].__name__}Command"
+    literal: Any = (Literal[kind], Field(description="The command's name."))
+    made: type[Shape] = create_model(name, __base__=body_of(kind), __doc__=COMMANDS[kind].__doc__, command=literal)
+    return made
+
+
+PUBLIC: Final = tuple(sorted(set(COMMANDS) - SERVICE_ONLY))
+"""Every command that somebody may send in."""
+NAMED: Final = {kind: named_body_of(kind) for kind in PUBLIC}
+
+
+def command_from(kind: str, body: Shape, **from_path: str) -> Command:
+    """The command that a body speaks of. Raises pydantic's ``ValidationError``."""
+    given = {name: getattr(body, name) for name in body.model_fields_set if name not in ENVELOPE}
+    return COMMANDS[kind].model_validate({**given, **from_path})
+
+
+class ArtifactRef(Shape):
+    """An artifact of a session, as ``GET sessions/{sessionId}/artifacts`` lists them."""
+
+    artifact_id: str = Field(min_length=1, max_length=300)
+    session_id: str | None = Field(None, max_length=200, description="Left out: the session of who asks.")
+
+
+class EvidenceBody(Shape):
+    """Evidence from exactly one source: a file, an artifact, a URL, or (none of them) a statement in prose.
+
+    AgentLink reads what is attached, runs the checks and records what they found.
+    """
+
+    contract_id: Id
+    requirement_id: Id | None = None
+    summary: FullText
+    file: str | None = Field(None, min_length=1, max_length=4096, description="Absolute, or relative to a member's project.")
+    artifact: ArtifactRef | None = None
+    url: str | None = Field(None, min_length=1, max_length=2000)
+    key: Key | None = _SENT["key"][1]
+
+
+class SummaryBody(Shape):
+    """Asks for a summary of fixed shape, made from the session's own facts."""
+
+    board_id: Id
+    key: Key | None = _SENT["key"][1]
+
+
+class ListQuery(Shape):
+    """One page of a list."""
+
+    limit: int = Field(100, ge=1, le=500, description="At most so many items.")
+    cursor: str = Field("", max_length=200, description="The nextCursor of the page before.")
+
+
+class BoardsQuery(ListQuery):
+    """One page of boards, or of the open boards that you share with somebody."""
+
+    shared_with: str = Field("", alias="sharedWith", max_length=2000, description="nodeId, sessionId or name; several with commas.")
+
+
+class BoardQuery(Shape):
+    """How much of one board."""
+
+    limit: int = Field(100, ge=1, le=500, description="At most so many messages, evidence bundles and blockers: the last.")
+
+
+class EventsQuery(Shape):
+    """Which events of a board."""
+
+    after: int = Field(0, ge=0, le=2**62, description="Only events after this revision.")
+    limit: int = Field(100, ge=1, le=500)

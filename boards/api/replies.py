@@ -1,0 +1,165 @@
+"""From a receipt, a refusal or a fault to an HTTP answer; the tables here are the whole mapping."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Any, Final
+
+from django.http import HttpResponse
+from pydantic import ValidationError
+
+from boards import shapes
+from boards.api.reading import Malformed
+from boards.queries import answers
+from boards.queries.answers import Json, Page
+from boards.rules import Refused
+from boards.schemas import Command, Receipt
+from evidence.redaction import RedactionContext, redact
+
+FORBIDDEN: Final = frozenset({"not_allowed", "not_a_member", "role_too_low", "not_yours", "trust_too_low"})
+"""Codes that say: not you."""
+CREATES: Final = frozenset(
+    {
+        "create_board",
+        "register_node",
+        "propose_contract",
+        "send_message",
+        "attach_evidence",
+        "open_blocker",
+        "summarize_session",
+    }
+)
+"""Commands that make something new: 201 when applied."""
+OUTCOMES: Final = {"applied": 200, "already_applied": 200, "conflict": 409, "rejected": 422, "failed": 503}
+
+
+def status_of(receipt: Receipt) -> int:
+    """The HTTP status of a receipt."""
+    if receipt.outcome == "applied" and receipt.command in CREATES:
+        return HTTPStatus.CREATED
+    if receipt.outcome == "rejected":
+        return rejected_status(receipt.code)
+    return OUTCOMES[receipt.outcome]
+
+
+def rejected_status(code: str) -> int:
+    """404 for what does not exist, 403 for who may not, 422 for everything else that the rules refuse."""
+    if code.startswith("unknown_"):
+        return HTTPStatus.NOT_FOUND
+    return HTTPStatus.FORBIDDEN if code in FORBIDDEN else HTTPStatus.UNPROCESSABLE_ENTITY
+
+
+def ok(body: Json, status: int = 200) -> HttpResponse:
+    """A JSON answer. ASCII escapes, so that agents' text cannot write to a terminal."""
+    return HttpResponse(json.dumps(body), status=status, content_type="application/json")
+
+
+def problem(
+    status: int, code: str, detail: str, *, receipt: Json | None = None, nearest: Iterable[str] = ()
+) -> HttpResponse:
+    """An RFC 9457 problem with our ``code`` and, for a command, its ``receipt``."""
+    body: Json = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": int(status), "detail": detail}
+    body |= {"code": code, "receipt": receipt}
+    if nearest:
+        body["nearest"] = list(nearest)
+    return HttpResponse(json.dumps(body), status=int(status), content_type="application/problem+json")
+
+
+def refused(no: Refused) -> HttpResponse:
+    """A read that the rules refuse."""
+    return problem(rejected_status(no.code), no.code, no.sentence, nearest=no.nearest)
+
+
+def answer(receipt: Receipt, command: Command | None = None) -> HttpResponse:
+    """What became of a command: the thing that it speaks of with the receipt, or a problem with it."""
+    status, shape = status_of(receipt), receipt.body()
+    if not receipt.accepted:
+        nearest = receipt.extra.get("nearest", ())
+        return problem(status, receipt.code, receipt.detail, receipt=shape, nearest=nearest)
+    return ok({**(_thing(receipt, command) or {}), "receipt": shape}, status)
+
+
+def _thing(receipt: Receipt, command: Command | None) -> Json | None:
+    """What was made or changed, as it is now; for an answer that changed nothing, what the command names."""
+    kind, thing_id = None, None
+    if receipt.entity:
+        kind, thing_id = receipt.entity["type"], receipt.entity["id"]
+    elif command is not None and command.entity:
+        kind, thing_id = command.entity[0], getattr(command, command.entity[1])
+    if kind is None or thing_id is None:
+        return None
+    model, column = shapes.ENTITIES[kind]
+    where = {column: thing_id}
+    if kind in ("member", "summary"):
+        where["board_id"] = receipt.board_id
+    row = model._default_manager.filter(**where).first()
+    return answers.shown(kind, row) if row is not None else None
+
+
+# --- what was not understood -------------------------------------------------------------------------------------------
+
+
+def malformed(error: Malformed) -> HttpResponse:
+    """A request that cannot be understood."""
+    return problem(error.status, error.code, error.sentence)
+
+
+def sentence_of(errors: Iterable[Any]) -> str:
+    """pydantic's errors in words, without the values that were refused: they can be secrets."""
+    lines = [_line(error) for error in errors]
+    shown = lines[:5] + ([f"And {len(lines) - 5} more."] if len(lines) > 5 else [])
+    return redact(" ".join(shown), context=RedactionContext()).text
+
+
+def _line(error: Any) -> str:
+    where = ".".join(_step(step) for step in error["loc"])
+    said = error["msg"].removeprefix("Value error, ")
+    given = error.get("input")
+    if isinstance(given, str) and given:
+        said = said.replace(repr(given[:80]), "This")
+    known = {"extra_forbidden": "there is no such field here.", "missing": "this field is required."}
+    said = known.get(error["type"], said)
+    said = said if said.endswith(".") else f"{said}."
+    return f"{where}: {said}" if where else said
+
+
+def _step(step: Any) -> str:
+    """A field's name as it was written, unless it is none: a key can be a secret put in the wrong place."""
+    text = str(step)
+    return text if re.fullmatch(r"[A-Za-z][A-Za-z_]{0,39}|\d{1,6}", text) else "(a key)"
+
+
+def not_valid(error: ValidationError) -> HttpResponse:
+    """A command whose fields are wrong."""
+    return problem(400, "malformed", sentence_of(error.errors(include_url=False)))
+
+
+# --- pages -------------------------------------------------------------------------------------------------------------
+
+
+def page_of(limit: int, cursor: str) -> Page:
+    """The part that a cursor (opaque to callers) goes on with. Raises :class:`Malformed`."""
+    if not cursor:
+        return Page(limit)
+    try:
+        return Page(limit, _offset(base64.urlsafe_b64decode(cursor.encode("ascii"))))
+    except (UnicodeEncodeError, binascii.Error, ValueError):
+        raise Malformed("This cursor is not one that a page before it gave.", code="bad_cursor") from None
+
+
+def _offset(text: bytes) -> int:
+    match = re.fullmatch(rb"o([0-9]{1,9})", text)
+    if match is None:
+        raise ValueError("not a cursor")
+    return int(match[1])
+
+
+def paged(name: str, items: list[Json], more: bool, page: Page, at: str) -> HttpResponse:
+    """One page of a list with the cursor of the next."""
+    cursor = base64.urlsafe_b64encode(f"o{page.offset + page.limit}".encode()).decode() if more else None
+    return ok({name: items, "nextCursor": cursor, "generatedAt": at})

@@ -1,0 +1,209 @@
+"""A command, start to finish: clean, take the writer's turn, look at receipts, check, decide, append, answer."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any, Final
+
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, models
+
+from boards import log, rules, shapes, words
+from boards.commands.cleaning import clean
+from boards.commands.store import fetch, find_session, known_sessions, new_id
+from boards.events import EVENTS, PeerRegistered
+from boards.models import Event, StoredReceipt, Task
+from boards.rows import insert
+from boards.rules import Decision, Refused, World, tasks
+from boards.schemas import Actor, Command, Receipt, TaskCommand
+from boards.times import iso
+from peers import trust
+
+logger = structlog.get_logger(__name__)
+
+KEY_LIMIT: Final = 200
+
+
+def service(surface: words.Surface = "timer") -> Actor:
+    """The actor for findings of timers, scanner and delivery worker."""
+    return Actor(words.SERVICE_NODE, surface)
+
+
+def execute(
+    command: Command, actor: Actor, *, key: str | None = None, expected_revision: int | None = None
+) -> Receipt:
+    """Gives one command. Never raises for what the rules or the store say: the receipt's outcome tells.
+
+    ``key``: the caller's idempotency key; with the same key the same content is never done twice.
+    ``expected_revision``: the board revision that the caller saw; a change of the entity since is a conflict.
+    """
+    if key is not None and not 0 < len(key) <= KEY_LIMIT:
+        sentence = f"An idempotency key has 1 to {KEY_LIMIT} characters; this one has {len(key)}."
+        return Receipt("rejected", command.kind, "bad_key", sentence)
+    cleaned, rule_ids = clean(command, actor)
+    try:
+        with log.writer() as at:
+            return _execute(cleaned, actor, at, key, expected_revision, rule_ids)
+    except DatabaseError as error:
+        logger.error("store_failed", command=command.kind, error=str(error))
+        sentence = f"The store could not take it ({error}); nothing was changed, and the same key may be tried again."
+        return Receipt("failed", command.kind, "store_failed", sentence, key=key)
+
+
+def _execute(
+    command: Command, actor: Actor, at: datetime, key: str | None, expected: int | None, rule_ids: list[str]
+) -> Receipt:
+    digest = log.sha256(log.canonical([command.kind, command.body()]))
+    earlier = _earlier(command, actor, key, digest)
+    if earlier is not None:
+        return earlier
+    world = World(at, actor, fetch, new_id, find_session, known_sessions)
+    try:
+        _check_mode(command)
+        _expire_due(command, world)
+        _check_revision(command, expected)
+        decision = rules.decide(command, world)
+    except Refused as no:
+        return _refusal(command, no, key)
+    return _apply(command, actor, at, key, digest, decision, rule_ids)
+
+
+def _earlier(command: Command, actor: Actor, key: str | None, digest: str) -> Receipt | None:
+    """The receipt of an earlier call with this key, if there was one."""
+    stored = StoredReceipt.objects.filter(actor=actor.node_id, key=key).first() if key else None
+    if stored is None:
+        return None
+    if stored.content_digest != digest:
+        sentence = f"The key {key!r} was used for another command before; use a new key for a new wish."
+        return Receipt("rejected", command.kind, "key_reused", sentence, key=key)
+    body = json.loads(stored.body)
+    return Receipt(**{**body, "outcome": "already_applied"})
+
+
+def _check_mode(command: Command) -> None:
+    if settings.AGENTLINK.mode == "off" and command.kind not in rules.rights.SERVICE_ONLY:
+        raise Refused("mode_off", "AgentLink is off (AGENTLINK_MODE=off): nothing is discovered and nothing is written.")
+
+
+def _expire_due(command: Command, world: World) -> None:
+    """A lease that has ended is an event before anything else happens to its task."""
+    if not isinstance(command, TaskCommand) or command.kind == "expire_task":
+        return
+    task = world.one(Task, task_id=command.task_id, board_id=command.board_id)
+    if task is not None and tasks.overdue(task, world):
+        _append(service(), world.at, Decision([tasks.expiry(task)], task.board_id), [])
+
+
+def _check_revision(command: Command, expected: int | None) -> None:
+    """Compares with the entity's own last revision: a message elsewhere never fails a claim."""
+    if expected is None or command.entity is None:
+        return
+    kind, field = command.entity
+    model, column = shapes.ENTITIES[kind]
+    given = getattr(command, field)
+    row: Any = model._default_manager.filter(**{column: given}).first() if given else None
+    if row is not None and row.revision > expected:
+        changes = _changes(getattr(row, "board_id", words.HOME_STREAM), field, given, expected)
+        sentence = f"{kind} {given} changed since your view (revision {expected}): {_last(changes, row)}"
+        current = {**shapes.entity(row), "changes": changes}
+        raise Refused("stale_view", sentence, outcome="conflict", current=current)
+
+
+def _changes(stream: str, field: str, given: str, expected: int) -> list[dict[str, Any]]:
+    """What happened to an entity after a revision, oldest first."""
+    mention = f'"{shapes.camel(field)}":{json.dumps(given)}'
+    moving = [name for name, event in EVENTS.items() if event.entity and event.entity[1] == field]
+    later = Event.objects.filter(stream=stream, revision__gt=expected, type__in=moving)
+    rows = later.filter(data__contains=mention).order_by("revision")
+    return [{"revision": e.revision, "type": e.type, "actor": e.actor, "at": e.at} for e in rows[:20]]
+
+
+def _last(changes: list[dict[str, Any]], row: models.Model) -> str:
+    what = "it moved on."
+    if changes:
+        last = changes[-1]
+        what = f"{last['type'].removeprefix('agentlink.')} by {last['actor']} at revision {last['revision']}."
+    if isinstance(row, Task) and row.status == "claimed" and row.lease_until:
+        what += f" {row.holder} holds it until {iso(row.lease_until)}."
+    return what
+
+
+def _refusal(command: Command, no: Refused, key: str | None) -> Receipt:
+    extra = {"nearest": no.nearest} if no.nearest else {}
+    board_id = getattr(command, "board_id", None)
+    return Receipt(
+        no.outcome, command.kind, no.code, no.sentence, key, board_id, current=no.current, extra=extra
+    )
+
+
+def _apply(
+    command: Command,
+    actor: Actor,
+    at: datetime,
+    key: str | None,
+    digest: str,
+    decision: Decision,
+    rule_ids: list[str],
+) -> Receipt:
+    appended = _append(actor, at, decision, rule_ids)
+    on_board = [item for item in appended if item.event.board_id == decision.board_id]
+    revision = on_board[-1].event.revision if on_board else None
+    receipt = Receipt(
+        "applied",
+        command.kind,
+        key=key,
+        board_id=decision.board_id or None,
+        revision=revision,
+        entity=_entity(decision),
+        events=[item.event_id for item in appended],
+        extra=decision.extra,
+    )
+    _store(receipt, actor, at, digest)
+    return receipt
+
+
+def _append(actor: Actor, at: datetime, decision: Decision, rule_ids: list[str]) -> list[log.Appended]:
+    """Home events first (a node exists before it is invited), then the board's, each in its stream."""
+    origin: dict[str, Any] = {"surface": actor.surface, "host": actor.host}
+    if actor.session_id:
+        origin["sessionId"] = actor.session_id
+    if rule_ids:
+        origin["redacted"] = rule_ids
+    home = [event for event in decision.events if event.home]
+    rest = [event for event in decision.events if not event.home]
+    appended = []
+    for stream, events in ((words.HOME_STREAM, home), (decision.board_id, rest)):
+        if events:
+            appended += log.append(stream, events, actor=actor.node_id, origin=origin, at=at)
+    for event in home:
+        if isinstance(event, PeerRegistered) and event.kind == "agent":
+            trust.issue(event.node_id)
+    return appended
+
+
+def _entity(decision: Decision) -> dict[str, Any] | None:
+    if decision.entity is None:
+        return None
+    kind, entity_id = decision.entity
+    model, column = shapes.ENTITIES[kind]
+    filters = {column: entity_id}
+    if kind in ("member", "summary"):
+        filters["board_id"] = decision.board_id
+    row: Any = model._default_manager.get(**filters)
+    return {"type": kind, "id": entity_id, "revision": getattr(row, "revision", None)}
+
+
+def _store(receipt: Receipt, actor: Actor, at: datetime, digest: str) -> None:
+    if receipt.key is None:
+        return
+    body = {name: getattr(receipt, name) for name in Receipt.__dataclass_fields__}
+    insert(
+        StoredReceipt,
+        actor=actor.node_id,
+        key=receipt.key,
+        content_digest=digest,
+        body=json.dumps(body),
+        at=iso(at),
+    )

@@ -1,0 +1,203 @@
+"""The log: the one append-only truth. Appending, reading after a position, replaying and verifying.
+
+Each stream (a board, or the home stream) is one chain of digests. ``digest`` covers everything of an event but its data;
+the data is covered by ``dataDigest``, so that a leaked payload can be erased and the chain still verifies.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, models, transaction
+
+from boards import projections, rows
+from boards.events import EVENTS, EventData, Recorded
+from boards.models import BOARD_PROJECTIONS, HOME_PROJECTIONS, Event
+from boards.times import iso, now, parse
+from boards.words import HOME_STREAM
+
+bell = threading.Event()
+"""Set after each commit of this process; the follower clears it."""
+
+
+def canonical(value: Any) -> str:
+    """The one JSON form that is digested: ASCII, sorted keys, no spaces."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def sha256(text: str) -> str:
+    """Hex digest of an ASCII text."""
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+@contextmanager
+def writer() -> Iterator[datetime]:
+    """The writer's turn: queued fairly by a lock file, then one immediate transaction; yields the present.
+
+    SQLite's own busy handler starves writers (it sleeps and retries); ``flock`` wakes them in turn.
+    """
+    with _turn(), transaction.atomic():
+        yield now()
+    bell.set()
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    descriptor = os.open(f"{connection.settings_dict['NAME']}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What the log made of one new event."""
+
+    event_id: str
+    event: Recorded
+
+
+def append(
+    stream: str, new: list[EventData], *, actor: str, origin: dict[str, Any], at: datetime
+) -> list[Appended]:
+    """Adds events to one stream and writes their projections. Only inside :func:`writer`."""
+    revision, previous = head(stream)
+    position = last_position()
+    appended = []
+    for data in new:
+        revision, position = revision + 1, position + 1
+        record = Recorded(stream, revision, position, at, actor, data)
+        event_id = f"evt-{uuid.uuid4()}"
+        previous = _insert(event_id, record, origin, previous)
+        projections.apply(record)
+        appended.append(Appended(event_id, record))
+    return appended
+
+
+def _insert(event_id: str, record: Recorded, origin: dict[str, Any], previous: str) -> str:
+    data = canonical(record.data.body())
+    columns = {
+        "position": record.position,
+        "event_id": event_id,
+        "stream": record.board_id,
+        "revision": record.revision,
+        "type": record.data.type,
+        "version": record.data.version,
+        "at": iso(record.at),
+        "actor": record.actor,
+        "origin": canonical(origin),
+        "data": data,
+        "data_digest": sha256(data),
+        "previous": previous,
+    }
+    digest = sha256(canonical(_digested(columns)))
+    rows.insert(Event, **columns, digest=digest)
+    return digest
+
+
+def _digested(columns: dict[str, Any]) -> dict[str, Any]:
+    """What the digest covers, in the names of the JSON form."""
+    return {
+        "eventId": columns["event_id"],
+        "position": columns["position"],
+        "boardId": columns["stream"] or None,
+        "revision": columns["revision"],
+        "type": columns["type"],
+        "version": columns["version"],
+        "at": columns["at"],
+        "actor": columns["actor"],
+        "origin": json.loads(columns["origin"]),
+        "dataDigest": columns["data_digest"],
+        "previous": columns["previous"],
+    }
+
+
+def head(stream: str) -> tuple[int, str]:
+    """The stream's last revision and digest; ``(0, "")`` for an empty stream."""
+    last = Event.objects.filter(stream=stream).order_by("-revision").values_list("revision", "digest").first()
+    return last or (0, "")
+
+
+def last_position() -> int:
+    """The log's last position over all streams; 0 when it is empty."""
+    return Event.objects.order_by("-position").values_list("position", flat=True).first() or 0
+
+
+def after(position: int, *, limit: int = 500) -> list[Event]:
+    """Events of all streams after a position, oldest first, at most ``limit``."""
+    return list(Event.objects.filter(position__gt=position).order_by("position")[:limit])
+
+
+def body(row: Event) -> dict[str, Any]:
+    """An event's JSON form, as in interfaces.md."""
+    columns = {field.attname: getattr(row, field.attname) for field in Event._meta.concrete_fields}
+    return {**_digested(columns), "data": json.loads(row.data), "digest": row.digest}
+
+
+def recorded(row: Event) -> Recorded:
+    """An event as projections see it; older versions parse as the newest class."""
+    data = EVENTS[row.type].model_validate_json(row.data)
+    return Recorded(row.stream, row.revision, row.position, parse(row.at), row.actor, data)
+
+
+def streams() -> list[str]:
+    """Every stream that has an event; the home stream first."""
+    return sorted(set(Event.objects.values_list("stream", flat=True)))
+
+
+def rebuild(stream: str) -> None:
+    """Throws one stream's projections away and replays its events. Only inside a transaction."""
+    for model in HOME_PROJECTIONS if stream == HOME_STREAM else BOARD_PROJECTIONS:
+        _of(model, stream).delete()
+    for row in Event.objects.filter(stream=stream).order_by("revision").iterator():
+        projections.apply(recorded(row))
+
+
+def _of(model: type[models.Model], stream: str) -> models.QuerySet[models.Model]:
+    rows_of = model._default_manager.all()
+    return rows_of if stream == HOME_STREAM else rows_of.filter(board_id=stream)
+
+
+def state(stream: str) -> dict[str, list[dict[str, Any]]]:
+    """Every projected row of one stream, in a form that can be compared."""
+    kinds = HOME_PROJECTIONS if stream == HOME_STREAM else BOARD_PROJECTIONS
+    return {model.__name__: list(_of(model, stream).order_by("pk").values()) for model in kinds}
+
+
+def verify() -> list[str]:
+    """Checks every chain and every payload; returns one sentence for each fault, none when all is well."""
+    faults: list[str] = []
+    last: dict[str, tuple[int, str]] = {}
+    for row in Event.objects.order_by("position").iterator():
+        faults.extend(_faults(row, *last.get(row.stream, (0, ""))))
+        last[row.stream] = (row.revision, row.digest)
+    return faults
+
+
+def _faults(row: Event, revision: int, previous: str) -> Iterator[str]:
+    name = f"Event {row.event_id} (position {row.position}, {row.stream or 'home stream'})"
+    columns = {field.attname: getattr(row, field.attname) for field in Event._meta.concrete_fields}
+    if row.revision != revision + 1:
+        yield f"{name} has revision {row.revision}; {revision + 1} was expected."
+    if row.previous != previous:
+        yield f"{name} does not follow the event before it: its previous digest differs."
+    if row.digest != sha256(canonical(_digested(columns))):
+        yield f"{name} was changed: its digest does not match."
+    if row.data != ERASED and row.data_digest != sha256(row.data):
+        yield f"{name} has a changed payload: its data digest does not match."
+
+
+ERASED = canonical({"erased": True})
+"""What stands in the place of a payload that a person erased."""

@@ -1,0 +1,145 @@
+"""A board's head, its views, and what its composer and its contract form offer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from boards.delivery import reach_of
+from boards.models import Board, Contract, Member
+from boards.queries.pages.actions import Action, Option, Place, line, select, words
+from boards.queries.pages.home import found_sessions
+from boards.queries.pages.snapshot import Face, Snapshot
+from boards.words import MessageType, Priority
+from peers import queries as peers
+
+VIEWS: Final = ("contracts", "evidence", "blockers", "ownership")
+"""The views of a board; each is a region, and the first is shown when none is asked for."""
+TYPES: Final[tuple[str, ...]] = MessageType.__args__  # type: ignore[attr-defined]
+PRIORITIES: Final[tuple[str, ...]] = Priority.__args__  # type: ignore[attr-defined]
+ROLES: Final = (("worker", "worker"), ("supervisor", "supervisor"), ("observer", "observer"))
+EVERYONE: Final = "@board"
+
+
+@dataclass(frozen=True, slots=True)
+class MemberLine:
+    """A member, how alive its session is, and how a message reaches it."""
+
+    row: Member
+    face: Face
+    status: str
+    session: Any
+    reach: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoardHead:
+    """Title, chips, people, and what can be done with the whole board."""
+
+    board: Board
+    members: list[MemberLine]
+    actions: list[Action]
+    invite: Action | None
+    leave: Action | None
+
+
+def board_head(shot: Snapshot) -> BoardHead:
+    """The head of a board's page."""
+    members = [_member(shot, row) for row in sorted(shot.members, key=lambda row: (row.role != "human", row.node_id))]
+    place = Place(shot.board, "head", shot.board.board_id)
+    if not shot.open:
+        return BoardHead(shot.board, members, [], None, None)
+    return BoardHead(shot.board, members, _board_actions(place, members), _invite(shot, place), _leave(shot, place))
+
+
+def _member(shot: Snapshot, row: Member) -> MemberLine:
+    node = shot.faces.nodes.get(row.node_id)
+    session = peers.session(node.session_id, node.source) if node and node.session_id else None
+    status = session.status if session else ("running" if row.node_id == shot.me else "unknown")
+    reach = reach_of(node).sentence if node else ""
+    return MemberLine(row, shot.faces(row.node_id), status, session, reach)
+
+
+def _board_actions(place: Place, members: list[MemberLine]) -> list[Action]:
+    agents = [(line.face.node_id, line.face.name) for line in members if line.face.kind == "agent"]
+    close = place.action("close_board", "Close board", {}, words("note", "Note for the report", required=False))
+    if not agents:
+        return [close]
+    everyone = [("", "every session"), *agents]
+    return [
+        place.action("request_status", "Request status", {}, select("node", "Of", everyone)),
+        place.action("summarize", "Summarize for peers", {}, select("node", "Which session", agents)),
+        close,
+    ]
+
+
+def _invite(shot: Snapshot, place: Place) -> Action:
+    """Sessions found on this machine that are no members; the name of any other node can be typed."""
+    inside = {shot.faces.nodes[row.node_id].session_id for row in shot.members if row.node_id in shot.faces.nodes}
+    found = [(row.session_id, f"{row.title or row.session_id} ({row.project_name})") for row in found_sessions()]
+    options = [("", "choose"), *(pair for pair in found if pair[0] not in inside)]
+    chosen = select("session", "Session found here", options)
+    return place.action(
+        "invite", "Invite", {}, chosen, line("node", "or a node's name", required=False), select("role", "Role", ROLES)
+    )
+
+
+def _leave(shot: Snapshot, place: Place) -> Action | None:
+    if any(row.node_id == shot.me for row in shot.members):
+        return place.action("leave_board", "Leave board", {}, tone="quiet")
+    return place.action("join_board", "Join board", {}, tone="quiet")
+
+
+# --- views -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A view's link."""
+
+    name: str
+    label: str
+    count: int | None
+    current: bool
+
+
+def tabs(shot: Snapshot, current: str) -> list[Tab]:
+    """The views with their counts."""
+    counts = {
+        "evidence": len(shot.bundles),
+        "blockers": len([row for row in shot.blockers if row.status == "open"]),
+    }
+    return [Tab(name, name.capitalize(), counts.get(name), name == current) for name in VIEWS]
+
+
+# --- composing -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Composer:
+    """What can be chosen when a message is written."""
+
+    open: bool
+    members: list[Option]
+    others: list[Option]
+    contracts: list[Option]
+
+
+def composer(shot: Snapshot, to: str = "", contract_id: str = "") -> Composer:
+    """Members first, then sessions found on this machine; contracts that are not settled."""
+    faces = [shot.faces(row.node_id) for row in shot.members if row.node_id != shot.me]
+    members = [Option(face.node_id, face.name, face.node_id == to) for face in faces]
+    if len(members) > 1:
+        members.append(Option(EVERYONE, "everybody on this board", to == EVERYONE))
+    inside = {shot.faces.nodes[row.node_id].session_id for row in shot.members if row.node_id in shot.faces.nodes}
+    others = [
+        Option(row.session_id, f"{row.title or row.session_id} · {row.project_name}", row.session_id == to)
+        for row in found_sessions()
+        if row.session_id not in inside
+    ]
+    return Composer(shot.open, members, others, _contracts(shot.contracts, contract_id))
+
+
+def _contracts(rows: list[Contract], chosen: str) -> list[Option]:
+    running = [row for row in rows if row.status not in ("rejected", "withdrawn", "done")]
+    return [Option(row.contract_id, row.contract_id, row.contract_id == chosen) for row in running]

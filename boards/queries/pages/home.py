@@ -1,0 +1,159 @@
+"""The home: boards, collaborators, and the sessions found on this machine."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from boards.delivery import reach_of
+from boards.models import Board, Contract, Evidence, Member, Node, Task
+from boards.queries.needs import needs
+from boards.queries.pages.snapshot import Face, Faces
+from peers import queries as peers
+from peers.models import Session
+
+DOTS: Final[dict[str, str]] = {
+    "running": "run",
+    "idle": "idle",
+    "waiting": "idle",
+    "stale": "stale",
+    "stopped": "stop",
+    "failed": "fail",
+    "unknown": "stop",
+}
+"""Class of the dot of each status; the word stands beside it, so that colour never tells alone."""
+LISTED: Final = 200
+SOURCES: Final[dict[str, str]] = {"agintiflow": "AgInTiFlow"}
+
+
+@dataclass(frozen=True, slots=True)
+class BoardLine:
+    """A board in a list."""
+
+    board: Board
+    dot: str
+    members: list[Face]
+    open_contracts: int
+    done_contracts: int
+    verified: int
+    needs: int
+
+    @property
+    def meta(self) -> str:
+        """One line under the title."""
+        if self.board.status == "closed":
+            return f"closed · {self.verified} evidence verified"
+        peers_, contracts = len(self.members), self.open_contracts
+        return f"{peers_} peer{'' if peers_ == 1 else 's'} · {contracts} contract{'' if contracts == 1 else 's'} open"
+
+
+def boards_list(at: datetime) -> list[BoardLine]:
+    """Every board: open ones first, each by its latest change."""
+    faces = Faces()
+    members: dict[str, list[Face]] = defaultdict(list)
+    for row in Member.objects.exclude(state="left").order_by("node_id"):
+        members[row.board_id].append(faces(row.node_id))
+    states = Counter(Contract.objects.values_list("board_id", "status"))
+    verified = Counter(Evidence.objects.filter(verdict="verified").values_list("board_id", flat=True))
+    claimed = set(Task.objects.filter(status="claimed").values_list("board_id", flat=True))
+    wanting = Counter(need.board_id for need in needs(at))
+    boards = Board.objects.order_by("-updated_at", "board_id")
+    return [
+        BoardLine(
+            board,
+            "stop" if board.status == "closed" else ("run" if board.board_id in claimed else "idle"),
+            members[board.board_id],
+            sum(states[board.board_id, state] for state in ("proposed", "accepted", "active", "blocked")),
+            states[board.board_id, "done"],
+            verified[board.board_id],
+            wanting[board.board_id],
+        )
+        for board in sorted(boards, key=lambda row: row.status == "closed")
+    ]
+
+
+# --- collaborators ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A session as a person sees it."""
+
+    session_id: str
+    title: str
+    project: str
+    source: str
+    dot: str
+    status: str
+    reason: str
+    seen: datetime | None
+    reach: str
+    reach_tone: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Collaborator:
+    """A node with what its session does, or a session that is no node yet."""
+
+    face: Face | None
+    found: Found | None
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class Collaborators:
+    """Who works together, and who else is on this machine."""
+
+    nodes: list[Collaborator]
+    others: list[Found]
+    sessions: int
+    projects: int
+    read_at: datetime | None
+    problems: list[dict[str, str]]
+
+
+def found_sessions() -> list[Session]:
+    """The sessions of this machine, by latest activity."""
+    return peers.sessions(per_page=LISTED).items
+
+
+def collaborators() -> Collaborators:
+    """People and registered sessions first; every other session after them."""
+    faces, rows = Faces(), found_sessions()
+    by_id = {(row.source, row.session_id): row for row in rows}
+    nodes = sorted(faces.nodes.values(), key=lambda node: (node.kind != "human", node.name_key))
+    lines = [_collaborator(faces, node, by_id) for node in nodes if node.kind != "service"]
+    bound = {(node.source, node.session_id) for node in nodes}
+    others = [found(row) for row in rows if (row.source, row.session_id) not in bound]
+    fresh = peers.freshness()
+    projects = len({row.project_key for row in rows if row.project_key})
+    return Collaborators(lines, others, len(rows), projects, fresh.scanned_at, fresh.problems)
+
+
+def _collaborator(faces: Faces, node: Node, by_id: dict[tuple[str, str], Session]) -> Collaborator:
+    row = by_id.get((node.source, node.session_id)) or (
+        peers.session(node.session_id, node.source) if node.session_id else None
+    )
+    return Collaborator(faces(node.node_id), found(row) if row else None, node.role)
+
+
+def found(row: Session) -> Found:
+    """One session's line: title, project, how alive, how it is reached."""
+    reach = reach_of(row.session_id)
+    stale = row.status == "stale"
+    tone = "warn" if stale else ("ok" if reach.kind == "push" and row.status == "running" else "")
+    return Found(
+        session_id=row.session_id,
+        title=row.title or row.goal or row.session_id,
+        project=row.project_name,
+        source=SOURCES.get(row.source, row.source),
+        dot=DOTS.get(row.status, "stop") if row.present else "stop",
+        status=row.status if row.present else "gone",
+        reason=row.reason,
+        seen=row.last_activity_at,
+        reach=reach.sentence,
+        reach_tone=tone,
+    )

@@ -1,0 +1,174 @@
+"""Messages with each recipient's steps: what was proved, when, and what to do where it failed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from boards.models import Delivery, Message, Outbox
+from boards.queries.pages.actions import ANSWERS, Action, Place, select, words
+from boards.queries.pages.snapshot import Face, Snapshot
+from boards.words import FINAL_STEPS
+
+WINDOW: Final = 100
+"""Messages shown at first, and how many more each "Older messages" adds."""
+WINDOW_LIMIT: Final = 1000
+SHOWN_CHARACTERS: Final = 4000
+"""Of a longer message the card shows this much, and a button that fetches all of it."""
+TONES: Final[dict[str, str]] = {
+    "task_request": "accent",
+    "task_blocked": "bad",
+    "permission_denied": "bad",
+    "contract_rejected": "bad",
+    "stop_request": "bad",
+    "permission_request": "warn",
+    "evidence_attached": "ok",
+    "task_done": "ok",
+    "contract_accepted": "ok",
+    "permission_granted": "ok",
+}
+FAILURES: Final[dict[str, str]] = {
+    "expired": "expired before it was handed over",
+    "undeliverable": "cannot be delivered",
+    "withdrawn": "withdrawn",
+    "refused": "refused",
+    "held": "held for the person",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One proven step of one copy; ``at`` is none for what is still awaited."""
+
+    label: str
+    tone: str
+    at: datetime | None = None
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One recipient's copy."""
+
+    face: Face
+    steps: list[Step]
+    reason: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageCard:
+    """One message as its card shows it."""
+
+    row: Message
+    sender: Face
+    recipients: list[Face]
+    tone: str
+    text: str
+    hidden: int
+    copies: list[Copy]
+    actions: list[Action]
+    can_reply: bool
+    receipt: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageList:
+    """The newest messages, oldest of them first."""
+
+    cards: list[MessageCard]
+    awaiting: int
+    older: int
+    next_window: int
+
+
+def message_list(shot: Snapshot, window: int = WINDOW) -> MessageList:
+    """The last ``window`` messages (at most :data:`WINDOW_LIMIT`), and how many there are before them."""
+    window = max(WINDOW, min(window, WINDOW_LIMIT))
+    rows = Message.objects.filter(board_id=shot.board.board_id)
+    newest = list(rows.order_by("-position")[:window])[::-1]
+    copies = _copies([row.message_id for row in newest])
+    waiting = _waiting(copies)
+    cards = [message_card(shot, row, copies[row.message_id], waiting) for row in newest]
+    older = max(0, rows.count() - len(newest)) if len(newest) == window else 0
+    return MessageList(
+        cards, _awaiting(shot), older, min(window + WINDOW, WINDOW_LIMIT) if window < WINDOW_LIMIT else 0
+    )
+
+
+def _copies(message_ids: list[str]) -> dict[str, list[Delivery]]:
+    found: dict[str, list[Delivery]] = defaultdict(list)
+    for row in Delivery.objects.filter(message_id__in=message_ids).order_by("key"):
+        found[row.message_id].append(row)
+    return found
+
+
+def _waiting(copies: dict[str, list[Delivery]]) -> dict[str, str]:
+    """Why copies are still queued, as the delivery worker found it."""
+    keys = [row.key for rows in copies.values() for row in rows if row.step == "queued"]
+    return dict(Outbox.objects.filter(key__in=keys).values_list("key", "last_reason"))
+
+
+def _awaiting(shot: Snapshot) -> int:
+    """Copies that still owe an acknowledgement."""
+    waiting = Delivery.objects.filter(board_id=shot.board.board_id, step__in=["queued", "handed", "applied"])
+    ids = list(waiting.values_list("message_id", flat=True))
+    asked = set(Message.objects.filter(message_id__in=ids, requires_ack=True).values_list("message_id", flat=True))
+    return sum(1 for message_id in ids if message_id in asked)
+
+
+def message_card(shot: Snapshot, row: Message, copies: list[Delivery], waiting: dict[str, str]) -> MessageCard:
+    """One message with its copies and what can be done about it."""
+    place = Place(shot.board, "messages", row.message_id)
+    return MessageCard(
+        row=row,
+        sender=shot.faces(row.sender),
+        recipients=[shot.faces(node) for node in row.recipients],
+        tone=TONES.get(row.message_type, ""),
+        text=row.content[:SHOWN_CHARACTERS],
+        hidden=max(0, len(row.content) - SHOWN_CHARACTERS),
+        copies=[_copy(shot, row, copy, waiting) for copy in copies],
+        actions=message_actions(shot, row, copies, place) if shot.open else [],
+        can_reply=shot.open and row.sender != shot.me,
+        receipt=place.receipt,
+    )
+
+
+def _copy(shot: Snapshot, row: Message, copy: Delivery, waiting: dict[str, str]) -> Copy:
+    reason = waiting.get(copy.key, "") if copy.step == "queued" else copy.reason
+    return Copy(shot.faces(copy.node_id), _steps(row, copy), reason, copy.note)
+
+
+def _steps(row: Message, copy: Delivery) -> list[Step]:
+    done = [Step("queued", "on", copy.queued_at)]
+    done += [Step("handed", "on", copy.handed_at)] if copy.handed_at else []
+    done += [Step("applied", "on", copy.applied_at)] if copy.applied_at else []
+    if copy.acknowledged_at:
+        return [*done, Step(copy.answer.replace("_", " "), "on", copy.acknowledged_at, strong=True)]
+    if copy.step in FAILURES:
+        return [*done, Step(FAILURES[copy.step], "fail", copy.ended_at, strong=True)]
+    if row.requires_ack:
+        return [*done, Step("waiting", "wait", None, strong=True)]
+    return done
+
+
+def message_actions(shot: Snapshot, row: Message, copies: list[Delivery], place: Place) -> list[Action]:
+    """Answer what was sent to the person, send again what failed, take back what was not handed yet."""
+    actions: list[Action] = []
+    mine = next((copy for copy in copies if copy.node_id == shot.me), None)
+    if mine is not None and mine.step not in FINAL_STEPS:
+        actions.append(answering(place, row.message_id))
+    if any(copy.step in ("expired", "undeliverable") for copy in copies):
+        actions.append(place.action("resend", "Send again", {"messageId": row.message_id}))
+    if any(copy.step == "queued" for copy in copies):
+        actions.append(place.action("withdraw_message", "Withdraw", {"messageId": row.message_id}, tone="quiet"))
+    return actions
+
+
+def answering(place: Place, message_id: str) -> Action:
+    """The person's own answer."""
+    answer = select("answer", "Answer", ANSWERS)
+    note = words("note", "Note", required=False)
+    return place.action("acknowledge_message", "Acknowledge", {"messageId": message_id}, answer, note, tone="primary")

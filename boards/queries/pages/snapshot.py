@@ -1,0 +1,129 @@
+"""One board's rows, read once for a page, and the faces of its people."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any, Final, TypeVar
+
+from django.db import models
+
+from boards.models import Blocker, Board, Contract, Evidence, Member, Node, Task
+from boards.people import human_node_id
+from boards.rules import World, gate
+from boards.schemas import Actor
+from boards.times import now
+
+M = TypeVar("M", bound=models.Model)
+STEP: Final = timedelta(seconds=20)
+TONES: Final = 8
+"""How many colours avatars have (``.av.t0`` and so on)."""
+
+
+def present() -> datetime:
+    """The present, at the start of its step: pages and their regions tell the same ages within a step."""
+    moment = now()
+    return moment - timedelta(seconds=moment.timestamp() % STEP.total_seconds())
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """A node as people see it: name, two letters, a colour."""
+
+    node_id: str
+    name: str
+    initials: str
+    tone: int
+    kind: str
+
+
+class Faces:
+    """Every node's face by its id; an id that is no node any more shows itself."""
+
+    def __init__(self) -> None:
+        self.nodes = {row.node_id: row for row in Node.objects.all()}
+
+    def __call__(self, node_id: str) -> Face:
+        node = self.nodes.get(node_id)
+        name = node.name if node else node_id
+        letters = "".join(letter for letter in name if letter.isalnum())[:2].upper()
+        tone = zlib.crc32(node_id.encode()) % TONES
+        return Face(node_id, name, letters or "?", tone, node.kind if node else "agent")
+
+
+class Snapshot:
+    """A board's rows, each table read when it is first asked for."""
+
+    def __init__(self, board: Board, at: datetime) -> None:
+        self.board, self.at = board, at
+
+    @property
+    def open(self) -> bool:
+        """Whether anything can still be done here."""
+        return self.board.status == "active"
+
+    @cached_property
+    def faces(self) -> Faces:
+        return Faces()
+
+    @cached_property
+    def me(self) -> str:
+        """The node of the person who looks."""
+        return human_node_id()
+
+    @cached_property
+    def members(self) -> list[Member]:
+        return [row for row in self._rows(Member) if row.state != "left"]
+
+    @cached_property
+    def contracts(self) -> list[Contract]:
+        return sorted(self._rows(Contract), key=lambda row: (row.created_at, row.contract_id))
+
+    @cached_property
+    def tasks(self) -> list[Task]:
+        return sorted(self._rows(Task), key=lambda row: (len(row.task_id), row.task_id))
+
+    @cached_property
+    def bundles(self) -> list[Evidence]:
+        return sorted(self._rows(Evidence), key=lambda row: (row.created_at, row.evidence_id))
+
+    @cached_property
+    def blockers(self) -> list[Blocker]:
+        return sorted(self._rows(Blocker), key=lambda row: (row.opened_at, row.blocker_id))
+
+    def _rows(self, model: type[M]) -> list[M]:
+        return list(model._default_manager.filter(board_id=self.board.board_id))
+
+    def tasks_of(self, contract: Contract) -> list[Task]:
+        return [row for row in self.tasks if row.contract_id == contract.contract_id]
+
+    def bundles_of(self, contract: Contract) -> list[Evidence]:
+        return [row for row in self.bundles if row.contract_id == contract.contract_id]
+
+    def open_blockers_of(self, contract: Contract) -> list[Blocker]:
+        return [row for row in self.blockers if row.contract_id == contract.contract_id and row.status == "open"]
+
+    def gate_of(self, contract: Contract) -> gate.Gate:
+        """What the gate would say of this contract now."""
+        return gate.contract_gate(self._world, contract)
+
+    @cached_property
+    def _world(self) -> World:
+        """The rows of this snapshot as the rules look at them; nothing else can be asked here."""
+        return World(self.at, Actor(self.me), self._fetch, _none, _none, list)
+
+    def _fetch(self, model: type[M], **filters: Any) -> list[M]:
+        tables: dict[type[models.Model], list[Any]] = {
+            Evidence: self.bundles,
+            Blocker: self.blockers,
+            Task: self.tasks,
+            Contract: self.contracts,
+            Member: self.members,
+        }
+        return [row for row in tables[model] if all(getattr(row, name) == value for name, value in filters.items())]
+
+
+def _none(_: str) -> Any:
+    raise NotImplementedError("A page asks only what the board's rows tell.")

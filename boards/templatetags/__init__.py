@@ -1,0 +1,1 @@
+"""What the templates need besides Django's own tags."""

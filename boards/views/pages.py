@@ -1,0 +1,159 @@
+"""The pages: home, a new board, a board."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from http import HTTPStatus
+from typing import Any, Final
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from boards import log
+from boards.commands import execute
+from boards.delivery import reach_of
+from boards.edges import actor_of
+from boards.models import Board, Message, Node
+from boards.queries import pages
+from boards.queries.pages.board import PRIORITIES, ROLES, TYPES, VIEWS
+from boards.queries.pages.home import found
+from boards.schemas import Receipt
+from boards.views import forms
+from boards.views.access import board_or_404, panel
+from boards.views.commands import STATUS, key_of
+from boards.views.forms import Unreadable
+from boards.views.regions import Asked, region
+
+NAV: Final = ("boards", "collaborators", "count")
+THEMES: Final = ("light", "dark")
+MENTION: Final = re.compile(r"[A-Za-z0-9._:@-]{1,200}")
+
+
+def show(request: HttpRequest, template: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
+    """A page inside the frame: header, boards and collaborators around it."""
+    at = context.setdefault("at", pages.present())
+    board: Board | None = context.get("board")
+    current = board.board_id if board else ""
+    nav = {name: region(Asked(name, None, at, current if name == "boards" else "")).html for name in NAV}
+    theme = request.COOKIES.get("agentlink_theme", "")
+    frame = {
+        "nav": nav,
+        "theme": theme if theme in THEMES else "",
+        "revision": board.head if board else log.last_position(),
+    }
+    return render(request, template, {**frame, **context}, status=status)
+
+
+# --- home ------------------------------------------------------------------------------------------------------------
+
+
+@panel
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """The first visit, or the boards and what needs the person over all of them."""
+    if not Board.objects.exists():
+        return show(request, "boards/first.html", _choosing(QueryDict()))
+    at = pages.present()
+    return show(request, "boards/home.html", {"at": at, "regions": _regions(("needs", "overview"), None, at)})
+
+
+def _regions(names: tuple[str, ...], board: Board | None, at: Any) -> dict[str, Any]:
+    return {name: region(Asked(name, board, at)).html for name in names}
+
+
+@panel
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_board(request: HttpRequest) -> HttpResponse:
+    """Title, objective, and who should work together; POST makes the board and goes there."""
+    if request.method != "POST":
+        return show(request, "boards/new.html", _choosing(request.GET))
+    try:
+        receipt = execute(_board_command(request.POST), actor_of(request), key=key_of(request.POST))
+    except Unreadable as wrong:
+        receipt = Receipt("rejected", "create_board", "malformed", " ".join(wrong.sentences))
+    if receipt.accepted:
+        response = HttpResponseRedirect(f"/boards/{receipt.board_id}/")
+        response.status_code = HTTPStatus.SEE_OTHER
+        return response
+    context = {**_choosing(request.POST), "receipt": receipt}
+    return show(request, "boards/new.html", context, status=STATUS[receipt.outcome])
+
+
+def _board_command(post: QueryDict) -> Any:
+    chosen = forms.many(post, "session")
+    members = {session: post.get(f"role-{session}", "worker") for session in chosen}
+    fields = {"title": _title(post, chosen), "objective": forms.whole(post, "objective"), "members": members}
+    return forms.validated("create_board", fields)
+
+
+def _title(post: QueryDict, chosen: list[str]) -> str:
+    """What was typed; the first visit may leave it out, and then the board is named after who is on it."""
+    typed = forms.whole(post, "title")
+    if typed or "unnamed" not in post:
+        return typed
+    titles = [row.title or row.session_id for row in pages.found_sessions() if row.session_id in chosen]
+    return " + ".join(titles)[:180] or "New board"
+
+
+def _choosing(given: QueryDict) -> dict[str, Any]:
+    """The sessions that can be chosen, and what was chosen and typed so far."""
+    chosen = given.getlist("session")
+    sessions = [
+        {"found": found(row), "chosen": row.session_id in chosen, "role": given.get(f"role-{row.session_id}", "worker")}
+        for row in pages.found_sessions()
+    ]
+    return {
+        "peers": pages.collaborators(),
+        "sessions": sessions,
+        "roles": ROLES,
+        "title": given.get("title", ""),
+        "objective": given.get("objective", ""),
+        "form_key": given.get("key", "") or f"panel-{uuid.uuid4()}",
+    }
+
+
+# --- a board ---------------------------------------------------------------------------------------------------------
+
+
+@panel
+@require_safe
+def board(request: HttpRequest, board_id: str) -> HttpResponse:
+    """One board: the view that is asked for in the middle, its messages beside it."""
+    row, at = board_or_404(board_id), pages.present()
+    view = request.GET.get("view", VIEWS[0])
+    if view not in VIEWS:
+        raise Http404(f"A board has the views {', '.join(VIEWS)}, not {view[:40]!r}.")
+    context = {
+        "at": at,
+        "board": row,
+        "view": view,
+        "regions": _regions(("head", "needs", view, "messages", "choices", "owners"), row, at),
+        "types": TYPES,
+        "priorities": PRIORITIES,
+        "reply": Message.objects.filter(board_id=board_id, message_id=request.GET.get("reply", "")).first(),
+    }
+    return show(request, "boards/board.html", context)
+
+
+@panel
+@require_safe
+def reach(request: HttpRequest, board_id: str) -> HttpResponse:
+    """How the chosen peer will be reached, said before anything is sent."""
+    board_or_404(board_id)
+    to = request.GET.get("to", "")
+    if not MENTION.fullmatch(to) or to == "@board":
+        return render(request, "boards/_reach.html", {"everybody": to == "@board"})
+    node = Node.objects.filter(node_id=to).first()
+    return render(request, "boards/_reach.html", {"reach": reach_of(node or to), "to": node.name if node else to})
+
+
+@panel
+@require_safe
+def message_text(request: HttpRequest, board_id: str, message_id: str) -> HttpResponse:
+    """The whole text of a long message."""
+    row = Message.objects.filter(board_id=board_id, message_id=message_id).first()
+    if row is None:
+        raise Http404("This board has no such message.")
+    return render(request, "boards/_message_text.html", {"text": row.content})

@@ -1,0 +1,102 @@
+"""The fixed words and limits of the domain (source: the rules of the domain; `docs/rules.md`).
+
+Tables only: no logic, so that everything above may read them.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Final, Literal
+
+ID_PATTERN: Final = r"^[a-z0-9][a-z0-9._-]{0,63}$"
+"""What AgentLink itself makes. ``..`` is refused besides."""
+FOREIGN_ID_PATTERN: Final = r"^[A-Za-z0-9._:-]{1,200}$"
+"""Ids that AgInTiFlow makes; accepted for its sessions and boards only."""
+ID: Final = re.compile(ID_PATTERN)
+SLUG_LENGTH: Final = 48
+
+Role = Literal["observer", "worker", "supervisor", "human"]
+ROLES: Final[tuple[Role, ...]] = ("observer", "worker", "supervisor", "human")
+
+Trust = Literal[
+    "self",
+    "same-user-local",
+    "same-project-local",
+    "manual-ssh-peer",
+    "trusted-team-relay",
+    "untrusted-imported-summary",
+]
+TRUST_ORDER: Final[tuple[Trust, ...]] = (
+    "self",
+    "same-user-local",
+    "same-project-local",
+    "manual-ssh-peer",
+    "trusted-team-relay",
+    "untrusted-imported-summary",
+)
+
+MessageType = Literal[
+    "status_request",
+    "status_response",
+    "task_request",
+    "task_claim",
+    "task_update",
+    "task_done",
+    "task_blocked",
+    "evidence_attached",
+    "handoff_summary",
+    "permission_request",
+    "permission_denied",
+    "permission_granted",
+    "contract_proposed",
+    "contract_accepted",
+    "contract_rejected",
+    "stop_request",
+]
+REQUIRES_ACK: Final[frozenset[str]] = frozenset(
+    {"task_request", "contract_proposed", "permission_request", "stop_request"}
+)
+"""Types that ask for an acknowledgement unless the sender says otherwise."""
+REQUESTS: Final[frozenset[str]] = REQUIRES_ACK | {"status_request"}
+"""Types that count as an unanswered request until they are acknowledged."""
+OBSERVER_TYPES: Final[frozenset[str]] = frozenset({"status_request", "status_response"})
+
+Priority = Literal["low", "normal", "high", "asap"]
+Answer = Literal["accepted", "blocked", "needs_clarification", "evidence", "read"]
+Step = Literal[
+    "queued", "handed", "applied", "acknowledged", "expired", "undeliverable", "withdrawn", "held", "refused"
+]
+FINAL_STEPS: Final[frozenset[str]] = frozenset({"acknowledged", "expired", "undeliverable", "withdrawn", "refused"})
+"""Steps that nothing follows."""
+STEP_ORDER: Final[dict[str, int]] = {"queued": 0, "handed": 1, "applied": 2, "acknowledged": 3}
+
+Verdict = Literal["unverified", "verified", "rejected", "stale", "unavailable"]
+ContractStatus = Literal["proposed", "accepted", "active", "blocked", "done", "rejected", "withdrawn"]
+TaskStatus = Literal["open", "claimed", "done", "blocked"]
+
+TEXT_LIMIT: Final = 200_000
+"""Bytes of UTF-8 in one text; more is an error that says so, never a cut."""
+TITLE_LIMIT: Final = 200
+LIST_LIMIT: Final = 100
+LEASE_DEFAULT: Final = timedelta(minutes=30)
+LEASE_MIN: Final = timedelta(minutes=1)
+LEASE_MAX: Final = timedelta(hours=24)
+LEASE_WARNING: Final = timedelta(minutes=3)
+"""A lease that ends within this time is shown in "Needs you"."""
+ACK_OVERDUE: Final = timedelta(minutes=10)
+"""A handed message that wants an acknowledgement is overdue after this time."""
+
+HOPS_LIMIT: Final = 8
+SAME_TEXT_WINDOW: Final = timedelta(seconds=3)
+BURST_LIMIT: Final = 20
+BURST_WINDOW: Final = timedelta(seconds=10)
+UNANSWERED_LIMIT: Final = 5
+
+SERVICE_NODE: Final = "agentlink"
+"""Acts for timers and for what the board finds by itself."""
+HOME_STREAM: Final = ""
+"""How the log's home stream (``boardId: null``) is keyed in the database."""
+
+Surface = Literal["panel", "api", "cli", "mcp", "folder", "timer"]
+Mode = Literal["off", "local", "project", "manual-peer", "team"]

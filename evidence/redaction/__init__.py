@@ -1,0 +1,79 @@
+"""The redactor: no secret, private path or private host gets into anything that is stored, sent or shown.
+
+Applied when text is written and again when it leaves. Needs no Django. The rules are tables, one file per tier; change
+`RULES_VERSION` with any of them. Everything runs on RE2 (linear in the text), on the text as `normalise` leaves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from evidence.redaction.assignments import hide_assignments
+from evidence.redaction.engine import RedactionContext, Scope, Tier
+from evidence.redaction.entropy import hide_random
+from evidence.redaction.hosts import hide_hosts
+from evidence.redaction.normal import normalise
+from evidence.redaction.paths import hide_paths
+from evidence.redaction.structures import hide_structures
+from evidence.redaction.tokens import hide_tokens
+
+__all__ = ["RULES_VERSION", "WITHHELD", "Redacted", "RedactionContext", "cleaner", "redact"]
+
+RULES_VERSION = 1
+WITHHELD = "[unredactable: withheld]"
+"""Stands for a whole text that could not be redacted: nothing of it is kept."""
+
+TIERS: tuple[Tier, ...] = (
+    hide_tokens,
+    hide_structures,
+    hide_assignments,
+    hide_random,
+    hide_paths,
+    hide_hosts,
+)
+"""In this order: the surer a rule, the earlier, because its placeholder says more."""
+
+_MOST_PASSES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """The text that may be kept and the ids of the rules that changed it (never the values)."""
+
+    text: str
+    rule_ids: tuple[str, ...]
+
+
+class _UnsettledError(Exception):
+    """The rules kept changing their own output."""
+
+
+def redact(text: str, *, context: RedactionContext = RedactionContext()) -> Redacted:
+    """Hide what must not be kept: `redact(redact(x).text)` changes nothing.
+
+    Never raises: whatever goes wrong, the whole text becomes `WITHHELD` with the rule id `withheld`.
+    """
+    try:
+        scope = Scope(context)
+        return Redacted(_settled(normalise(text).encode(), scope).decode(), tuple(scope.hits))
+    except Exception:  # fail closed: text that no rule has looked at must not be kept
+        return Redacted(WITHHELD, ("withheld",))
+
+
+def cleaner(context: RedactionContext) -> Callable[[str], str]:
+    """The redactor as a plain function from text to text, for places that take a `clean`."""
+    return lambda text: redact(text, context=context).text
+
+
+def _settled(text: bytes, scope: Scope) -> bytes:
+    """Apply all tiers until they change nothing, which is what makes the result final."""
+    for _ in range(_MOST_PASSES):
+        before = text
+        packed = scope.pack(text)
+        for tier in TIERS:
+            packed = tier(packed, scope)
+        text = scope.show(packed)
+        if text == before:
+            return text
+    raise _UnsettledError

@@ -1,0 +1,142 @@
+"""What every tier of rules shares: the scope of one call, placeholders, and replacing matches in UTF-8 bytes."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import re2
+
+Tier = Callable[[bytes, "Scope"], bytes]
+Replace = Callable[[Any], bytes | None]
+"""Gives the replacement of one match, or None to leave it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RedactionContext:
+    """What the redactor knows about the place that the text comes from.
+
+    `project_root`: paths inside become relative to it. `home`: a further private folder besides the usual ones.
+    `known_hosts`: names that are hidden wherever they stand alone. `key`: the board's key for the placeholders'
+    suffix, so that equal values stay recognisable on one board and cannot be guessed from outside; without a key
+    placeholders have no suffix.
+    """
+
+    project_root: Path | str | None = None
+    home: Path | str | None = None
+    known_hosts: tuple[str, ...] = ()
+    key: bytes = b""
+
+
+# While rules run, a placeholder is packed: its index in control bytes, which normalised text cannot hold. So no rule
+# can match inside of one, and a value that holds one is told apart from text that only looks like it.
+_PLACEHOLDER = re.compile(
+    rb"\[(?:(?:TOKEN|KEY|SECRET|HOST|IP|MAC|EMAIL):[a-z0-9-]{1,20}(?:#[0-9a-f]{4})?"
+    rb"|PATH|REDACTED|unredactable: withheld)\]"
+)
+_PACKED = re.compile(rb"\x01([\x0e-\x1d]+)\x02")
+_TO_PACKED = bytes.maketrans(b"0123456789abcdef", bytes(range(0x0E, 0x1E)))
+_FROM_PACKED = bytes.maketrans(bytes(range(0x0E, 0x1E)), b"0123456789abcdef")
+
+
+def is_hidden(value: bytes) -> bool:
+    """Whether the value is one placeholder and nothing else."""
+    return value[:1] == b"\x01" and _PACKED.fullmatch(value) is not None
+
+
+def holds_hidden(value: bytes) -> bool:
+    return b"\x01" in value
+
+
+def without_hidden(value: bytes) -> bytes:
+    return _PACKED.sub(b"", value)
+
+
+@dataclass(slots=True)
+class Scope:
+    """One call of the redactor: its context, its placeholders, and the ids of the rules that have hit, in order."""
+
+    context: RedactionContext
+    hits: dict[str, None] = field(default_factory=dict)
+    _packed: dict[bytes, bytes] = field(default_factory=dict)
+    _shown: list[bytes] = field(default_factory=list)
+    _hidden: dict[tuple[str, str, bytes], bytes] = field(default_factory=dict)
+
+    def hide(self, kind: str, name: str, value: bytes) -> bytes:
+        """The packed placeholder for a value, `[KIND:name#a1f3]` when shown; records the rule `kind.name`."""
+        known = (kind, name, value)
+        if known not in self._hidden:
+            self.hits[f"{kind.lower()}.{name}"] = None
+            self._hidden[known] = self._pack(f"[{kind}:{name}{self._suffix(value)}]".encode())
+        return self._hidden[known]
+
+    def hide_path(self) -> bytes:
+        """The packed `[PATH]`; it has no suffix, because equal paths say too much about a person."""
+        self.hits["path.private"] = None
+        return self._pack(b"[PATH]")
+
+    def note(self, rule_id: str) -> None:
+        """Record a rule that put no placeholder."""
+        self.hits[rule_id] = None
+
+    def pack(self, text: bytes) -> bytes:
+        """Pack the placeholders that the text brought with it."""
+        return _PLACEHOLDER.sub(lambda match: self._pack(match.group()), text) if b"[" in text else text
+
+    def show(self, text: bytes) -> bytes:
+        """The opposite of `pack`."""
+        if b"\x01" not in text:
+            return text
+        return _PACKED.sub(lambda match: self._shown[int(match.group(1).translate(_FROM_PACKED), 16)], text)
+
+    def _pack(self, placeholder: bytes) -> bytes:
+        packed = self._packed.get(placeholder)
+        if packed is None:
+            packed = b"\x01" + (b"%x" % len(self._shown)).translate(_TO_PACKED) + b"\x02"
+            self._packed[placeholder] = packed
+            self._shown.append(placeholder)
+        return packed
+
+    def _suffix(self, value: bytes) -> str:
+        key = self.context.key
+        return f"#{hmac.digest(key, self.show(value), 'sha256').hex()[:4]}" if key else ""
+
+
+def pattern(source: str, *, case: bool = True) -> Any:
+    """Compile for UTF-8 bytes, with memory enough that RE2 keeps its linear automaton."""
+    options = re2.Options()
+    options.max_mem = 64 << 20
+    options.case_sensitive = case
+    options.log_errors = False
+    return re2.compile(source.encode(), options)
+
+
+def substitute(rule: Any, text: bytes, replace: Replace) -> bytes:
+    """Replace each match of `rule`; untouched text is returned as the same object."""
+    pieces: list[bytes] = []
+    end = 0
+    for match in rule.finditer(text):
+        new = replace(match)
+        if new is None:
+            continue
+        pieces += (text[end : match.start()], new)
+        end = match.end()
+    if not pieces:
+        return text
+    pieces.append(text[end:])
+    return b"".join(pieces)
+
+
+def swap(match: Any, group: int, new: bytes) -> bytes:
+    """The whole match with one of its groups replaced."""
+    whole, start = match.group(0), match.start()
+    return bytes(whole[: match.start(group) - start] + new + whole[match.end(group) - start :])
+
+
+def any_in(text: bytes, hints: Iterable[bytes]) -> bool:
+    """Whether one of the literals occurs; a cheap way past a rule that cannot match."""
+    return any(hint in text for hint in hints)

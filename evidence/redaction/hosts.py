@@ -1,0 +1,119 @@
+"""Tier 6: private machines and people: known host names, local domains, addresses, hardware ids and mail."""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import re
+from typing import Any
+
+from evidence.redaction.engine import Scope, any_in, pattern, substitute, swap
+from evidence.redaction.values import has_digit
+
+LOCAL_DOMAINS = (
+    "local", "lan", "internal", "intranet", "corp", "home.arpa", "localdomain", "intra", "ts.net",
+)  # fmt: skip
+"""Domains that exist in one network only."""
+
+_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_LOCAL = pattern(
+    rf"\b((?:{_NAME}\.)+(?:{'|'.join(LOCAL_DOMAINS).replace('.', '[.]')}))($|[^A-Za-z0-9_(=-])",
+    case=False,
+)
+_IPV4 = pattern(r"(^|[^0-9A-Za-z_.-])([0-9]{1,3}(?:\.[0-9]{1,3}){3})($|[^0-9A-Za-z_.-]|[.-](?:$|[^0-9A-Za-z]))")
+_NEAR_HOST = pattern(
+    r"(?:\b(?:host|hosts|ip|addr|address|server|from|to|ping|ssh|via|at|client|peer|remote|listening|connect|connected)"
+    r"[\"']?[ \t]*[=:]?[ \t]*[\"'(]?|://|@)$",
+    case=False,
+)
+_IPV6 = pattern(r"(^|[^0-9A-Za-z:._])([0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,8}(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3})?)")
+_MAC = pattern(
+    r"(^|[^0-9A-Za-z:-])((?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}|(?:[0-9A-Fa-f]{2}-){5}[0-9A-Fa-f]{2})($|[^0-9A-Za-z:-])"
+)
+_MAIL = pattern(
+    r"(^|[^A-Za-z0-9._%+/-])([A-Za-z0-9._%+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,24})($|[^A-Za-z0-9_@(:-]|:(?:$|\s))"
+)
+_MAIL_PUBLIC = re.compile(rb"(?i)(?:git|no-?reply|do-?not-?reply)@|.*@users\.noreply\.github\.com$")
+
+
+def hide_hosts(text: bytes, scope: Scope) -> bytes:
+    """Replace names, addresses and mail of private machines and people; loopback and versions stay."""
+
+    def mail(match: Any) -> bytes | None:
+        public = _MAIL_PUBLIC.match(match.group(2))
+        return None if public else swap(match, 2, scope.hide("EMAIL", "mail", match.group(2)))
+
+    def local(match: Any) -> bytes | None:
+        name = match.group(1)
+        if name != name.lower() or (name.count(b".") == 1 and not _is_host(name, match, text)):
+            return None
+        return swap(match, 1, scope.hide("HOST", "local", name))
+
+    if b"@" in text:
+        text = substitute(_MAIL, text, mail)
+    for rule in _known(scope.context.known_hosts):
+        text = substitute(
+            rule,
+            text,
+            lambda match: swap(match, 2, scope.hide("HOST", "known", match.group(2).lower())),
+        )
+    return _hide_addresses(substitute(_LOCAL, text, local), scope)
+
+
+def _is_host(name: bytes, match: Any, text: bytes) -> bool:
+    """Whether two labels are a machine (`nas.local`) and not an attribute of something in code (`options.local`)."""
+    alone = len(text.strip()) == len(name)
+    before, after = text[max(0, match.start(1) - 24) : match.start(1)], text[match.end(1) : match.end(1) + 2]
+    addressed = after[:1] == b"/" or (after[:1] == b":" and after[1:].isdigit())
+    return alone or addressed or b"-" in name or has_digit(name) or _NEAR_HOST.search(before) is not None
+
+
+@functools.lru_cache(maxsize=64)
+def _known(hosts: tuple[str, ...]) -> tuple[Any, ...]:
+    names = sorted(
+        {host for host in hosts if len(host) > 2 and host.lower() != "localhost"},
+        key=len,
+        reverse=True,
+    )
+    if not names:
+        return ()
+    either = "|".join(re.escape(name).replace("\\-", "-") for name in names)
+    return (pattern(rf"(^|[^A-Za-z0-9_.-])({either})($|[^A-Za-z0-9_-])", case=False),)
+
+
+def _hide_addresses(text: bytes, scope: Scope) -> bytes:
+    def four(match: Any) -> bytes | None:
+        before = text[max(0, match.start() - 24) : match.start(2)]
+        return _address(
+            match,
+            scope,
+            _NEAR_HOST.search(before) is not None or match.group(3).startswith(b":"),
+        )
+
+    if b"." in text:
+        text = substitute(_IPV4, text, four)
+    if any_in(text, (b":", b"-")):
+        text = substitute(
+            _MAC,
+            text,
+            lambda match: swap(match, 2, scope.hide("MAC", "mac", match.group(2).lower())),
+        )
+        text = substitute(
+            _IPV6,
+            text,
+            lambda match: _address(match, scope, match.group(2).count(b":") >= 3),
+        )
+    return text
+
+
+def _address(match: Any, scope: Scope, certain: bool) -> bytes | None:
+    """A private address is hidden wherever it stands, a public one only where it cannot be a version or a time."""
+    try:
+        address = ipaddress.ip_address(match.group(2).decode())
+    except ValueError:
+        return None
+    if address.is_loopback or address.is_unspecified or address.is_multicast:
+        return None
+    if not certain and not (address.is_private or address.is_link_local):
+        return None
+    return swap(match, 2, scope.hide("IP", f"v{address.version}", match.group(2).lower()))

@@ -1,0 +1,111 @@
+"""What the rest of AgentLink may ask about sessions: redacted text, except for `roots`, which stays on this machine."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import F, Max, Q
+
+from peers.models import InboxMark, ScanMark, Session, SessionRoots
+from peers.roots import project_key as project_key
+
+PER_PAGE = 50
+PER_PAGE_LIMIT = 200
+_TEXT_FIELDS = ("title", "goal", "session_id", "project_name", "model", "status")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    items: list[Session]
+    total: int
+    page: int
+    pages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    scanned_at: datetime | None
+    """When the stores were last looked at, to within a minute; None before the first time."""
+    newest: datetime | None
+    """The latest activity of any session."""
+    seen: int
+    problems: list[dict[str, str]]
+
+
+def sessions(
+    text: str = "",
+    *,
+    status: str = "",
+    project_key: str = "",
+    include_gone: bool = False,
+    page: int = 1,
+    per_page: int = PER_PAGE,
+) -> Page:
+    """Sessions by latest activity, newest first; every word of `text` must occur in some field.
+
+    A page too far is the last one.
+    """
+    rows = Session.objects.all() if include_gone else Session.objects.filter(present=True)
+    for word in text.replace("\x00", " ").split():
+        rows = rows.filter(_mentions(word))
+    if status:
+        rows = rows.filter(status=status)
+    if project_key:
+        rows = rows.filter(project_key=project_key)
+    total = rows.count()
+    per_page = min(max(per_page, 1), PER_PAGE_LIMIT)
+    pages = max(1, -(-total // per_page))
+    page = min(max(page, 1), pages)
+    ordered = rows.order_by(F("last_activity_at").desc(nulls_last=True), "key").defer("details", "life")
+    return Page(list(ordered[(page - 1) * per_page : page * per_page]), total, page, pages)
+
+
+def _mentions(word: str) -> Q:
+    found = Q()
+    for name in _TEXT_FIELDS:
+        found |= Q(**{f"{name}__icontains": word})
+    return found
+
+
+def session(session_id: str, source: str = "") -> Session | None:
+    """One session, gone ones too. Without a source the first store that knows the id."""
+    rows = Session.objects.filter(session_id=session_id)
+    if source:
+        rows = rows.filter(source=source)
+    return rows.order_by("-present", "key").first()
+
+
+def roots(session_id: str, source: str = "") -> SessionRoots | None:
+    """Where the session lives: private to this machine, never to be shown or stored on a board."""
+    row = session(session_id, source)
+    return SessionRoots.objects.filter(session=row).first() if row else None
+
+
+def session_ids() -> list[str]:
+    """The ids of all sessions that are there."""
+    return list(Session.objects.filter(present=True).order_by("session_id").values_list("session_id", flat=True))
+
+
+def marks(message_id: str) -> list[InboxMark]:
+    """Every step recorded for a message, in whatever session."""
+    return list(InboxMark.objects.filter(message_id=message_id).order_by("session_id", "id"))
+
+
+def freshness() -> Freshness:
+    """How old what this module says may be."""
+    scans = list(ScanMark.objects.all())
+    newest = Session.objects.filter(present=True).aggregate(at=Max("last_activity_at"))["at"]
+    oldest = min((scan.scanned_at for scan in scans), default=None)
+    return Freshness(oldest, newest, sum(scan.seen for scan in scans), [p for scan in scans for p in scan.problems])
+
+
+def nearest(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
+    """The candidates that `name` was most likely meant to be, best first, without regard to case."""
+    by_fold: dict[str, str] = {}
+    for candidate in candidates:
+        by_fold.setdefault(candidate.casefold(), candidate)
+    close = difflib.get_close_matches(name.casefold(), by_fold, n=limit, cutoff=0.6)
+    return [by_fold[fold] for fold in close]
