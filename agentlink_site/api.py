@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import URLPattern, URLResolver
@@ -15,7 +16,7 @@ from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 
 from agentlink_site import __version__, reference
-from boards.api import JsonParser, Malformed, malformed, problem, refused, router
+from boards.api import TOO_LARGE, JsonParser, Malformed, malformed, problem, refused, router
 from boards.api.documents import READ, answers as documented, components
 from boards.api.replies import ok, sentence_of
 from boards.api.routes import reader
@@ -95,6 +96,11 @@ def status(request: HttpRequest) -> HttpResponse:
 @api.exception_handler(Malformed)
 def _malformed(request: HttpRequest, error: Malformed) -> HttpResponse:
     return malformed(error)
+
+
+@api.exception_handler(RequestDataTooBig)
+def _too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
+    return malformed(TOO_LARGE)
 
 
 @api.exception_handler(Refused)

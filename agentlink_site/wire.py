@@ -12,7 +12,7 @@ import socket
 import struct
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import daphne.server  # before any Twisted: it installs the reactor that everything below imports
 import structlog
@@ -301,7 +301,7 @@ def _log_failures(event: dict[str, Any]) -> None:
         structlog.get_logger(__name__).error("an exception in the event loop", exc_info=trouble)
 
 
-globalLogPublisher.addObserver(_log_failures)
+globalLogPublisher.addObserver(cast(Any, _log_failures))
 
 
 def _may_connect(transport: Any) -> bool:

@@ -91,9 +91,12 @@ def _claim(copy: Delivery) -> bool:
 
 def take_over() -> int:
     """At a worker's start: claims of processes that are gone run out now instead of later; ``trying`` stays set."""
-    held = [row for row in Outbox.objects.filter(trying=True) if not _alive(row.owner)]
+    held = [row.key for row in Outbox.objects.filter(trying=True) if not _alive(row.owner)]
     with log.writer() as at:
-        return Outbox.objects.filter(key__in=[row.key for row in held]).update(until=at)
+        rows = Outbox.objects.filter(key__in=held)
+        settled = Delivery.objects.filter(key__in=held).exclude(step="queued").values("key")
+        rows.filter(key__in=settled).delete()
+        return rows.update(until=at)
 
 
 def _alive(owner: str) -> bool:

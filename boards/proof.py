@@ -313,8 +313,3 @@ def _own_ports() -> set[int]:
         return {int(url.rpartition(":")[2].strip("/"))}
     except (OSError, ValueError, KeyError):
         return set()
-
-
-# --- asking and telling --------------------------------------------------------------------------------------------
-
-STATUS_QUESTION = "Please report your status: what is done, what comes next, and what stands in the way."

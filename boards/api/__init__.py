@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from boards.api.reading import JsonParser, Malformed
+from boards.api.reading import TOO_LARGE, JsonParser, Malformed
 from boards.api.replies import malformed, problem, refused
 from boards.api.routes import router
 
-__all__ = ["JsonParser", "Malformed", "malformed", "problem", "refused", "router"]
+__all__ = ["TOO_LARGE", "JsonParser", "Malformed", "malformed", "problem", "refused", "router"]

@@ -22,6 +22,9 @@ class Malformed(Exception):
         self.sentence, self.code, self.status = sentence, code, status
 
 
+TOO_LARGE: Final = Malformed("A body may have at most 1 MiB.", code="too_large", status=413)
+
+
 class JsonParser(Parser):
     """JSON as RFC 8259 means it: UTF-8, one object, no key twice, no NaN, no endless depth."""
 
@@ -33,7 +36,7 @@ class JsonParser(Parser):
         try:
             body = request.body
         except RequestDataTooBig:
-            raise Malformed("A body may have at most 1 MiB.", code="too_large", status=413) from None
+            raise TOO_LARGE from None
         return parse(body)
 
 

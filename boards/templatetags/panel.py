@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django import template
 from django.utils.html import format_html
@@ -13,6 +13,19 @@ from boards import texts
 from boards.times import iso
 
 register = template.Library()
+
+SOCKET_EVENTS: Final = {
+    "message": "htmx:after:ws:message",
+    "open": "htmx:after:ws:connection",
+    "closed": "htmx:ws:close",
+}
+"""What the htmx in use calls its socket's events; 4.0.1 has other names, and this is the one place to change."""
+
+
+@register.simple_tag
+def socket_event(name: str) -> str:
+    """The name of a socket event for ``hx-trigger`` and for our own script."""
+    return SOCKET_EVENTS[name]
 
 
 @register.filter

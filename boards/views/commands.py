@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
-from boards import proof
+from boards import proof, telling
 from boards.commands import execute
 from boards.edges import actor_of
 from boards.models import Member, Node
@@ -88,7 +88,7 @@ def _request_status(actor: Actor, board_id: str, post: QueryDict, key: str) -> R
     """Of one session, or of every session of the board (one key each, so that a repeat asks nobody twice)."""
     wanted = post.get("node", "")
     receipts = [
-        proof.request_status(actor, board_id=board_id, node=node, key=f"{key[:100]}-{node}")
+        telling.request_status(actor, board_id=board_id, node=node, key=f"{key[:100]}-{node}")
         for node in ([wanted] if wanted else _agents(board_id))
     ]
     refused = [receipt for receipt in receipts if not receipt.accepted]
@@ -104,7 +104,7 @@ def _agents(board_id: str) -> list[str]:
 
 
 def _summarize(actor: Actor, board_id: str, post: QueryDict, key: str) -> Receipt:
-    return proof.summarize(actor, board_id=board_id, node=post.get("node", ""), key=key)
+    return telling.summarize(actor, board_id=board_id, node=post.get("node", ""), key=key)
 
 
 ASKED: Final[dict[str, Callable[[Actor, str, QueryDict, str], Receipt]]] = {

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from agentlink_site.headers import CSP
-from tests.site.servers import ROOT, Answer, Server
+from tests.site.servers import ROOT, Answer, Server, environment
 
 pytestmark = pytest.mark.process
 
@@ -241,10 +241,11 @@ def test_a_token_that_is_not_valid_is_refused_even_with_a_good_cookie(
 
 
 def test_a_valid_token_makes_its_node_act(server: Server, cookie: dict[str, str]) -> None:
+    env = environment(server.home)
     issue = "from agentlink_site.server import prepare; prepare(); from peers.trust import issue; print(issue('scout'))"
     made = subprocess.run(
         [sys.executable, "-c", issue],
-        env=environment(server.home),
+        env=env,
         cwd=ROOT,
         capture_output=True,
         text=True,

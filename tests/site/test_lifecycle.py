@@ -236,3 +236,16 @@ def test_workers_run_while_it_serves_and_end_with_it(home: Path) -> None:
         up.terminate()
         assert up.wait() == 0
     assert (home.parent / "worker").read_text() == "ended"
+
+
+def test_a_server_that_cannot_say_where_it_is_ends_with_an_error(home: Path) -> None:
+    script = (
+        "from agentlink_site import running\nfrom agentlink_site.cli import main\n"
+        "def write(home, facts): raise OSError('the disk is full')\n"
+        "running.write = write\nmain()\n"
+    )
+    command = [program()[0], "-c", script, "up", "--json", "--port", "0"]
+    failed = subprocess.run(command, env=environment(home), capture_output=True, text=True, timeout=30)
+    assert failed.returncode == 1
+    assert failed.stdout == ""
+    assert "the disk is full" in failed.stderr
