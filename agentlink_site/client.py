@@ -184,7 +184,9 @@ def _actor(headers: dict[str, str]) -> Json | None:
 
 def _environ(method: str, target: str, headers: dict[str, str], content: bytes, actor: Json) -> Json:
     path, _, query = target.partition("?")
-    sent = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in headers.items() if name != "Authorization"}
+    sent = {
+        f"HTTP_{name.upper().replace('-', '_')}": value for name, value in headers.items() if name != "Authorization"
+    }
     return {
         **sent,
         "REQUEST_METHOD": method,

@@ -1,7 +1,7 @@
 """Every event: its name, its version and the shape of its data.
 
-Events are the seed's names (and what the rules need besides), each prefixed ``agentlink.``. Their data carries all that a
-projection needs, so that a projection reads its event and its own row and nothing else.
+Events are the seed's names (and what the rules need besides), each prefixed ``agentlink.``. Their data carries all
+that a projection needs, so that a projection reads its event and its own row and nothing else.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Live: one thread follows the log and rings every socket of a board. The frame says what to fetch, never what it is.
 
-No channel layer: frames are encoded once and written to the sockets of an in-process registry. A reconnecting page simply
-fetches again.
+No channel layer: frames are encoded once and written to the sockets of an in-process registry. A reconnecting page
+simply fetches again.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from django.urls import path
 
 from boards import log
 from boards.edges import actor_from
+from boards.keys import pair
 from boards.models import Board, Event, Member, Node
-from boards.projections import pair
 
 logger = structlog.get_logger(__name__)
 

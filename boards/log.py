@@ -1,7 +1,7 @@
 """The log: the one append-only truth. Appending, reading after a position, replaying and verifying.
 
-Each stream (a board, or the home stream) is one chain of digests. ``digest`` covers everything of an event but its data;
-the data is covered by ``dataDigest``, so that a leaked payload can be erased and the chain still verifies.
+Each stream (a board, or the home stream) is one chain of digests. ``digest`` covers everything of an event but its
+data; the data is covered by ``dataDigest``, so that a leaked payload can be erased and the chain still verifies.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from django.db import connection, models, transaction
 from boards import projections, rows
 from boards.events import EVENTS, EventData, Recorded
 from boards.models import BOARD_PROJECTIONS, HOME_PROJECTIONS, Event
-from boards.times import iso, now, parse
+from boards.times import iso, parse
+from boards.times import now as now
 from boards.words import HOME_STREAM
 
 bell = threading.Event()
@@ -69,9 +70,7 @@ class Appended:
     event: Recorded
 
 
-def append(
-    stream: str, new: list[EventData], *, actor: str, origin: dict[str, Any], at: datetime
-) -> list[Appended]:
+def append(stream: str, new: list[EventData], *, actor: str, origin: dict[str, Any], at: datetime) -> list[Appended]:
     """Adds events to one stream and writes their projections. Only inside :func:`writer`."""
     revision, previous = head(stream)
     position = last_position()

@@ -5,7 +5,17 @@ from __future__ import annotations
 from django.db import models
 
 
-class Event(models.Model):
+class Row(models.Model):
+    """Every table here: shown by its key."""
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__} {self.pk}"
+
+
+class Event(Row):
     """One line of the log. ``stream`` is the board id, or empty for the home stream; never updated."""
 
     position = models.BigIntegerField(primary_key=True)
@@ -23,10 +33,10 @@ class Event(models.Model):
     digest = models.CharField(max_length=64)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["stream", "revision"], name="event_stream_revision")]
+        constraints = (models.UniqueConstraint(fields=["stream", "revision"], name="event_stream_revision"),)
 
 
-class StoredReceipt(models.Model):
+class StoredReceipt(Row):
     """The result of an applied command, by who asked and with which key."""
 
     actor = models.CharField(max_length=64)
@@ -36,10 +46,10 @@ class StoredReceipt(models.Model):
     at = models.CharField(max_length=24)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["actor", "key"], name="receipt_actor_key")]
+        constraints = (models.UniqueConstraint(fields=["actor", "key"], name="receipt_actor_key"),)
 
 
-class Node(models.Model):
+class Node(Row):
     """Projection: a durable mailbox with a name."""
 
     node_id = models.CharField(max_length=64, primary_key=True)
@@ -58,10 +68,10 @@ class Node(models.Model):
     revision = models.BigIntegerField()
 
     class Meta:
-        indexes = [models.Index(fields=["source", "session_id"])]
+        indexes = (models.Index(fields=["source", "session_id"]),)
 
 
-class Discovery(models.Model):
+class Discovery(Row):
     """Projection: a session that was found once."""
 
     key = models.CharField(max_length=250, primary_key=True)
@@ -71,7 +81,7 @@ class Discovery(models.Model):
     at = models.DateTimeField()
 
 
-class Board(models.Model):
+class Board(Row):
     """Projection: a board's head. ``head`` is the stream's last revision, ``revision`` the board's own."""
 
     board_id = models.CharField(max_length=64, primary_key=True)
@@ -92,7 +102,7 @@ class Board(models.Model):
     head = models.BigIntegerField()
 
 
-class Member(models.Model):
+class Member(Row):
     """Projection: a node's role on a board."""
 
     key = models.CharField(max_length=140, primary_key=True)
@@ -104,7 +114,7 @@ class Member(models.Model):
     revision = models.BigIntegerField()
 
 
-class Contract(models.Model):
+class Contract(Row):
     """Projection: who owns what, and which proof closes it."""
 
     contract_id = models.CharField(max_length=64, primary_key=True)
@@ -128,7 +138,7 @@ class Contract(models.Model):
     revision = models.BigIntegerField()
 
 
-class Task(models.Model):
+class Task(Row):
     """Projection: one piece of a contract, its holder and its lease."""
 
     task_id = models.CharField(max_length=80, primary_key=True)
@@ -146,7 +156,7 @@ class Task(models.Model):
     revision = models.BigIntegerField()
 
 
-class Message(models.Model):
+class Message(Row):
     """Projection: a typed message; who got how far stands in its deliveries."""
 
     message_id = models.CharField(max_length=64, primary_key=True)
@@ -170,13 +180,13 @@ class Message(models.Model):
     revision = models.BigIntegerField()
 
     class Meta:
-        indexes = [
+        indexes = (
             models.Index(fields=["board_id", "position"]),
             models.Index(fields=["sender", "created_at"]),
-        ]
+        )
 
 
-class Delivery(models.Model):
+class Delivery(Row):
     """Projection: one recipient's copy of a message, and a time for each step."""
 
     key = models.CharField(max_length=140, primary_key=True)
@@ -195,10 +205,10 @@ class Delivery(models.Model):
     ended_at = models.DateTimeField(null=True)
 
     class Meta:
-        indexes = [models.Index(fields=["step"]), models.Index(fields=["node_id", "step"])]
+        indexes = (models.Index(fields=["step"]), models.Index(fields=["node_id", "step"]))
 
 
-class Evidence(models.Model):
+class Evidence(Row):
     """Projection: a bundle, its checks and its verdict."""
 
     evidence_id = models.CharField(max_length=64, primary_key=True)
@@ -221,7 +231,7 @@ class Evidence(models.Model):
     revision = models.BigIntegerField()
 
 
-class Blocker(models.Model):
+class Blocker(Row):
     """Projection: what stands in the way."""
 
     blocker_id = models.CharField(max_length=64, primary_key=True)
@@ -241,7 +251,7 @@ class Blocker(models.Model):
     revision = models.BigIntegerField()
 
 
-class Summary(models.Model):
+class Summary(Row):
     """Projection: a node's newest summary on a board."""
 
     key = models.CharField(max_length=140, primary_key=True)
@@ -254,7 +264,7 @@ class Summary(models.Model):
     created_at = models.DateTimeField()
 
 
-class Outbox(models.Model):
+class Outbox(Row):
     """The delivery worker's bookkeeping for one delivery; not a projection, and lost without harm.
 
     ``trying`` stays set from before the first byte reaches a store until the outcome is recorded, so that a

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from boards import events as e
 from boards import words
 from boards.events import EventData, Recorded
+from boards.keys import name_key, pair
 from boards.models import (
     Blocker,
     Board,
@@ -26,15 +27,15 @@ from boards.models import (
 )
 from boards.rows import insert, update
 
-D = TypeVar("D", bound=EventData)
 Projector = Callable[[Recorded, Any], None]
+P = TypeVar("P", bound=Projector)
 PROJECTORS: dict[type[EventData], Projector] = {}
 
 
-def on(*kinds: type[D]) -> Callable[[Callable[[Recorded, D], None]], Callable[[Recorded, D], None]]:
+def on(*kinds: type[EventData]) -> Callable[[P], P]:
     """Registers a function as what an event of these kinds does."""
 
-    def register(function: Callable[[Recorded, D], None]) -> Callable[[Recorded, D], None]:
+    def register(function: P) -> P:
         for kind in kinds:
             PROJECTORS[kind] = function
         return function
@@ -47,16 +48,6 @@ def apply(event: Recorded) -> None:
     PROJECTORS[type(event.data)](event, event.data)
     if event.board_id:
         update(Board, event.board_id, head=event.revision, updated_at=event.at)
-
-
-def pair(left: str, right: str) -> str:
-    """The key of a row that belongs to two things."""
-    return f"{left}:{right}"
-
-
-def name_key(name: str) -> str:
-    """Names are unique without regard to case."""
-    return " ".join(name.casefold().split())
 
 
 # --- home ----------------------------------------------------------------------------------------------------------
@@ -288,9 +279,7 @@ def task_claimed(event: Recorded, data: e.TaskClaimed) -> None:
 
 @on(e.TaskRenewed)
 def task_renewed(event: Recorded, data: e.TaskRenewed) -> None:
-    update(
-        Task, data.task_id, lease_until=data.lease_until, lease_seconds=data.lease_seconds, revision=event.revision
-    )
+    update(Task, data.task_id, lease_until=data.lease_until, lease_seconds=data.lease_seconds, revision=event.revision)
 
 
 @on(e.TaskReleased, e.TaskExpired)

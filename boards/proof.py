@@ -15,10 +15,9 @@ from typing import Any
 
 from django.conf import settings
 
-from boards import words
 from boards.commands import execute, service
 from boards.commands.cleaning import context_for
-from boards.models import Board, Contract, Evidence, Member, Node, Task
+from boards.models import Evidence, Member, Node, Task
 from boards.rules import Refused
 from boards.schemas import Actor, AttachEvidence, Check, EventPointer, FilePointer, Receipt, RecordChecks
 from boards.times import now
@@ -38,7 +37,7 @@ HASH_LIMIT = checks.MAX_HASHED_BYTES
 
 
 def artifacts(session_id: str) -> Artifacts:
-    """The artifacts of a session, newest first, derived from its events. Raises :class:`Refused` for no such session."""
+    """A session's artifacts, newest first, derived from its events. Raises :class:`Refused` for no such session."""
     row = peers.session(session_id)
     if row is None or not row.present:
         raise Refused("unknown_session", f"No store on this machine has a session {session_id[:80]!r}.")
@@ -132,7 +131,7 @@ def _stated(pointer: Pointer, session_id: str) -> FilePointer:
         opened = open_pointer(pointer, roots_of(session_id))
     except FileRefused:
         # Attaching proves nothing: a file that is gone is attached as it was named, and the check says that it is gone.
-        return FilePointer(root=pointer.root, path=pointer.path, session_id=session_id)  # type: ignore[arg-type]
+        return FilePointer(root=pointer.root, path=pointer.path, session_id=session_id)
     with opened:
         size, digest = 0, hashlib.sha256()
         while block := opened.read(1 << 20):
@@ -140,9 +139,9 @@ def _stated(pointer: Pointer, session_id: str) -> FilePointer:
             digest.update(block)
             if size > HASH_LIMIT:
                 size = opened.seek(0, 2)
-                return FilePointer(root=pointer.root, path=pointer.path, session_id=session_id, size_bytes=size)  # type: ignore[arg-type]
+                return FilePointer(root=pointer.root, path=pointer.path, session_id=session_id, size_bytes=size)
     return FilePointer(
-        root=pointer.root,  # type: ignore[arg-type]
+        root=pointer.root,
         path=pointer.path,
         session_id=session_id,
         size_bytes=size,

@@ -31,14 +31,17 @@ def _converter(field: models.Field[Any, Any]) -> Callable[[Any], Any]:
 
 
 @cache
-def _statement(verb: str, model: type[models.Model], names: tuple[str, ...]) -> tuple[str, tuple[Callable[[Any], Any], ...]]:
-    fields = [model._meta.get_field(name) for name in names]
+def _statement(
+    verb: str, model: type[models.Model], names: tuple[str, ...]
+) -> tuple[str, tuple[Callable[[Any], Any], ...]]:
+    known = {field.attname: field for field in model._meta.concrete_fields}
+    fields = [known[name] for name in names]
     columns = [f'"{field.column}"' for field in fields]
     table, pk = f'"{model._meta.db_table}"', model._meta.pk.column
     if verb == "insert":
         sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(columns))})"  # noqa: S608
     else:
-        sql = f"UPDATE {table} SET {', '.join(f'{c} = %s' for c in columns)} WHERE \"{pk}\" = %s"  # noqa: S608
+        sql = f'UPDATE {table} SET {", ".join(f"{c} = %s" for c in columns)} WHERE "{pk}" = %s'  # noqa: S608
     return sql, tuple(_converter(field) for field in fields)
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from boards.commands import execute
+from boards.keys import pair
 from boards.models import Blocker, Evidence, Member, Node
-from boards.projections import pair
 from boards.proof import cleaner
 from boards.schemas import Actor, Receipt, SendMessage, SummarizeSession
 from boards.times import iso
@@ -38,7 +38,9 @@ def summarize(actor: Actor, *, board_id: str, node: str, key: str | None = None)
 
 
 def _member(board_id: str, ref: str) -> Node | None:
-    node = Node.objects.filter(node_id=ref).first() or Node.objects.filter(session_id=ref).exclude(session_id="").first()
+    node = (
+        Node.objects.filter(node_id=ref).first() or Node.objects.filter(session_id=ref).exclude(session_id="").first()
+    )
     if node is None:
         return None
     member = Member.objects.filter(key=pair(board_id, node.node_id)).exclude(state="left").exists()
@@ -77,7 +79,9 @@ def as_text(summary: Summary) -> str:
     lines = [f"node: {summary.node}", f"role: {summary.role or 'not given'}", f"status: {summary.status}"]
     lines += [f"objective: {summary.objective.text}"] if summary.objective else []
     for title, name in (("done", "done"), ("next", "next"), ("blocker", "blockers"), ("file", "filesChanged")):
-        lines += [f"{title}: {line['text']} ({line['event']['type']} {line['event']['timestamp']})" for line in shape[name]]
+        lines += [
+            f"{title}: {line['text']} ({line['event']['type']} {line['event']['timestamp']})" for line in shape[name]
+        ]
     lines += [f"evidence: {evidence_id}" for evidence_id in summary.evidence]
     lines += [f"{summary.left_out} further lines did not fit."] if summary.left_out else []
     return "\n".join(lines)

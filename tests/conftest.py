@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+
 @pytest.fixture(autouse=True)
 def replay_equals_state(request: pytest.FixtureRequest) -> Iterator[None]:
     """After each test that wrote: every stream rebuilt from its log, one at a time, in another order, is the same."""

@@ -29,7 +29,13 @@ def boards(
 
 def _print_boards(data: Json) -> None:
     rows = [
-        (b["boardId"], b["title"], b["status"], *(b["counts"][n] for n in ("unclaimed", "blocked", "needsYou", "unverified")), b["updatedAt"])
+        (
+            b["boardId"],
+            b["title"],
+            b["status"],
+            *(b["counts"][n] for n in ("unclaimed", "blocked", "needsYou", "unverified")),
+            b["updatedAt"],
+        )
         for b in data["boards"]
     ]
     heads = ("id", "title", "status", "unclaimed", "blocked", "needs you", "unverified", "changed")
@@ -53,7 +59,10 @@ def _print_board(data: Json) -> None:
     members = [(m["nodeId"], m["role"], m["state"], m["status"], m["reach"]["sentence"]) for m in data["members"]]
     table(("member", "role", "state", "status", "reached"), members, "No members.")
     say()
-    contracts = [(c["contractId"], c["actionability"], ", ".join(c["owners"]) or "anybody", c["objective"]) for c in data["contracts"]]
+    contracts = [
+        (c["contractId"], c["actionability"], ", ".join(c["owners"]) or "anybody", c["objective"])
+        for c in data["contracts"]
+    ]
     table(("contract", "state", "owners", "objective"), contracts, "No contracts.")
     say()
     tasks = [(t["taskId"], t["status"], t["holder"], t["leaseUntil"], t["title"]) for t in data["tasks"]]
@@ -75,7 +84,9 @@ def _print_messages(data: Json) -> None:
     for message in data["messages"][-SHOWN_MESSAGES:]:
         steps = ", ".join(f"{line(d['nodeId'])} {d['step']}" for d in message["deliveries"])
         say()
-        say(f"{message['messageId']}  {message['createdAt']}  {message['type']} from {line(message['from'])}  ({steps})")
+        say(
+            f"{message['messageId']}  {message['createdAt']}  {message['type']} from {line(message['from'])}  ({steps})"
+        )
         block(message["content"])
 
 
@@ -84,14 +95,18 @@ def create(
     desk: Desk,
     title: str,
     objective: Annotated[str, typer.Option(help="What this board is for.")] = "",
-    board_id: Annotated[str | None, typer.Option("--id", help="The board's id; made from the title when left out.")] = None,
+    board_id: Annotated[
+        str | None, typer.Option("--id", help="The board's id; made from the title when left out.")
+    ] = None,
     member: Annotated[list[str], typer.Option(metavar="NODE[=ROLE]", help="Invite; may be repeated.")] = [],  # noqa: B006
 ) -> None:
     """Make a board."""
     pairs = (text.rpartition("=") if "=" in text else (text, "", "worker") for text in member)
     members = {name: role for name, _, role in pairs}
     wish = {"title": title, "objective": objective, "boardId": board_id, "members": members}
-    desk.show(desk.post("/boards", wish), lambda data: say(f"Made the board {data['boardId']} ({line(data['title'])})."))
+    desk.show(
+        desk.post("/boards", wish), lambda data: say(f"Made the board {data['boardId']} ({line(data['title'])}).")
+    )
 
 
 @command(app, "invite", writes=True)

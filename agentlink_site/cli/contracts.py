@@ -55,7 +55,9 @@ def show(desk: Desk, contract: Contract) -> None:
 
 
 def _print_contract(data: Json) -> None:
-    say(f"{data['contractId']} on {data['boardId']}: {data['status']}, {data['actionability']}, text {data['textRevision']}")
+    say(
+        f"{data['contractId']} on {data['boardId']}: {data['status']}, {data['actionability']}, text {data['textRevision']}"
+    )
     block(data["objective"], "  ")
     for node, things in data["owners"].items():
         mark = "accepted" if node in data["acceptedBy"] else "not accepted yet"
@@ -94,7 +96,9 @@ def reject(
 ) -> None:
     """Refuse the contract as an owner, with a reason."""
     board_id = which.board(desk, board, contracts=contract)
-    desk.show(desk.give("reject_contract", boardId=board_id, contractId=contract, reason=reason, node=for_), _print_state)
+    desk.show(
+        desk.give("reject_contract", boardId=board_id, contractId=contract, reason=reason, node=for_), _print_state
+    )
 
 
 def _print_state(data: Json) -> None:

@@ -74,7 +74,14 @@ def peers(
 
 def _print_peers(data: Json) -> None:
     rows = [
-        (p["nodeId"] or p["sessionId"], p["name"], p["status"], p["source"] or p["kind"], p["lastActivityAt"], p["reach"]["sentence"])
+        (
+            p["nodeId"] or p["sessionId"],
+            p["name"],
+            p["status"],
+            p["source"] or p["kind"],
+            p["lastActivityAt"],
+            p["reach"]["sentence"],
+        )
         for p in data["peers"]
     ]
     table(("id", "name", "status", "kind", "last active", "reached"), rows, "Nobody is there yet.")

@@ -66,7 +66,9 @@ def _print_sent(data: Json) -> None:
 def ack(
     desk: Desk,
     message: Annotated[str, typer.Argument(metavar="MESSAGE")],
-    answer: Annotated[str, typer.Argument(metavar="ANSWER", help="accepted, blocked, needs_clarification, evidence or read.")],
+    answer: Annotated[
+        str, typer.Argument(metavar="ANSWER", help="accepted, blocked, needs_clarification, evidence or read.")
+    ],
     note: Annotated[str, typer.Option()] = "",
 ) -> None:
     """Answer a message that was sent to you."""

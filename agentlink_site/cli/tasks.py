@@ -13,7 +13,10 @@ from agentlink_site.cli.terminal import line, say
 
 Task = Annotated[str, typer.Argument(metavar="TASK")]
 Lease = Annotated[int | None, typer.Option(metavar="SECONDS", help="How long the lease lasts: 60 to 86400.")]
-Fencing = Annotated[int | None, typer.Option("--fencing", metavar="N", help="The number that the claim returned, when it was made elsewhere.")]
+Fencing = Annotated[
+    int | None,
+    typer.Option("--fencing", metavar="N", help="The number that the claim returned, when it was made elsewhere."),
+]
 Note = Annotated[str, typer.Option()]
 
 
@@ -37,7 +40,9 @@ def _keep(node: str, task: str, number: int) -> None:
 
 
 def _print_claim(data: Json) -> None:
-    say(f"{line(data['holder'])} holds {line(data['taskId'])} until {data['leaseUntil']} (fencing number {data['fencing']}).")
+    say(
+        f"{line(data['holder'])} holds {line(data['taskId'])} until {data['leaseUntil']} (fencing number {data['fencing']})."
+    )
 
 
 def _fenced(desk: Desk, kind: str, board: str, task: str, number: int | None, for_: str | None, **fields: Any) -> Reply:

@@ -30,7 +30,9 @@ def body_of(kind: str, *from_path: str) -> type[Shape]:
     """The body of a route that gives one command; the fields ``from_path`` are in the address instead."""
     command = COMMANDS[kind]
     fields = {name: (field.annotation, field) for name, field in command.model_fields.items() if name not in from_path}
-    made: type[Shape] = create_model(f"{command.__name__}Body", __base__=Shape, __doc__=command.__doc__, **fields, **_SENT)
+    made: type[Shape] = create_model(
+        f"{command.__name__}Body", __base__=Shape, __doc__=command.__doc__, **fields, **_SENT
+    )
     return made
 
 
@@ -69,7 +71,9 @@ class EvidenceBody(Shape):
     contract_id: Id
     requirement_id: Id | None = None
     summary: FullText
-    file: str | None = Field(None, min_length=1, max_length=4096, description="Absolute, or relative to a member's project.")
+    file: str | None = Field(
+        None, min_length=1, max_length=4096, description="Absolute, or relative to a member's project."
+    )
     artifact: ArtifactRef | None = None
     url: str | None = Field(None, min_length=1, max_length=2000)
     key: Key | None = _SENT["key"][1]
@@ -92,13 +96,17 @@ class ListQuery(Shape):
 class BoardsQuery(ListQuery):
     """One page of boards, or of the open boards that you share with somebody."""
 
-    shared_with: str = Field("", alias="sharedWith", max_length=2000, description="nodeId, sessionId or name; several with commas.")
+    shared_with: str = Field(
+        "", alias="sharedWith", max_length=2000, description="nodeId, sessionId or name; several with commas."
+    )
 
 
 class BoardQuery(Shape):
     """How much of one board."""
 
-    limit: int = Field(100, ge=1, le=500, description="At most so many messages, evidence bundles and blockers: the last.")
+    limit: int = Field(
+        100, ge=1, le=500, description="At most so many messages, evidence bundles and blockers: the last."
+    )
 
 
 class EventsQuery(Shape):

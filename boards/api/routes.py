@@ -16,7 +16,7 @@ from boards.api.documents import READ, READ_ONE, WRITE, answers as documented, c
 from boards.api.reading import JsonParser, Malformed, key_of, only_known
 from boards.api.replies import answer, not_valid, ok, page_of, paged, problem
 from boards.commands import execute, store
-from boards.delivery import reach_of
+from boards.queries.reach import reach_of
 from boards.edges import actor_of
 from boards.models import Member, Node
 from boards.queries import answers
@@ -52,7 +52,9 @@ def peers(request: HttpRequest, query: Query[bodies.ListQuery]) -> HttpResponse:
     return paged("peers", items, more, page, iso(now()))
 
 
-@router.get("/boards", summary="Boards", tags=["read"], openapi_extra=documented((*READ, 404), "`boards`, `nextCursor`."))
+@router.get(
+    "/boards", summary="Boards", tags=["read"], openapi_extra=documented((*READ, 404), "`boards`, `nextCursor`.")
+)
 def boards(request: HttpRequest, query: Query[bodies.BoardsQuery]) -> HttpResponse:
     """The boards that you may read, latest change first, each with counts. Agents see those they are members of."""
     actor = reader(request, bodies.BoardsQuery)
@@ -86,7 +88,9 @@ def events(request: HttpRequest, board_id: str, query: Query[bodies.EventsQuery]
     return ok(answers.events(board_id, actor, after=query.after, limit=query.limit))
 
 
-@router.get("/boards/{board_id}/gate", summary="What is still missing", tags=["read"], openapi_extra=documented(READ_ONE))
+@router.get(
+    "/boards/{board_id}/gate", summary="What is still missing", tags=["read"], openapi_extra=documented(READ_ONE)
+)
 def gate(request: HttpRequest, board_id: str) -> HttpResponse:
     """`state` is `ready`, `blocked` (finished, but a proven blocker stands in for a proof) or `not_ready` with `missing`."""
     return ok(answers.gate(board_id, reader(request)))

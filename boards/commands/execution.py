@@ -31,9 +31,7 @@ def service(surface: words.Surface = "timer") -> Actor:
     return Actor(words.SERVICE_NODE, surface)
 
 
-def execute(
-    command: Command, actor: Actor, *, key: str | None = None, expected_revision: int | None = None
-) -> Receipt:
+def execute(command: Command, actor: Actor, *, key: str | None = None, expected_revision: int | None = None) -> Receipt:
     """Gives one command. Never raises for what the rules or the store say: the receipt's outcome tells.
 
     ``key``: the caller's idempotency key; with the same key the same content is never done twice.
@@ -84,7 +82,9 @@ def _earlier(command: Command, actor: Actor, key: str | None, digest: str) -> Re
 
 def _check_mode(command: Command) -> None:
     if settings.AGENTLINK.mode == "off" and command.kind not in rules.rights.SERVICE_ONLY:
-        raise Refused("mode_off", "AgentLink is off (AGENTLINK_MODE=off): nothing is discovered and nothing is written.")
+        raise Refused(
+            "mode_off", "AgentLink is off (AGENTLINK_MODE=off): nothing is discovered and nothing is written."
+        )
 
 
 def _expire_due(command: Command, world: World) -> None:
@@ -133,9 +133,7 @@ def _last(changes: list[dict[str, Any]], row: models.Model) -> str:
 def _refusal(command: Command, no: Refused, key: str | None) -> Receipt:
     extra = {"nearest": no.nearest} if no.nearest else {}
     board_id = getattr(command, "board_id", None)
-    return Receipt(
-        no.outcome, command.kind, no.code, no.sentence, key, board_id, current=no.current, extra=extra
-    )
+    return Receipt(no.outcome, command.kind, no.code, no.sentence, key, board_id, current=no.current, extra=extra)
 
 
 def _apply(

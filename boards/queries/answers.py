@@ -319,7 +319,13 @@ def gate(board_id: str, actor: Actor) -> Json:
         verdict: Json = {"state": state, "finalStatus": head.final_status, "missing": [], "standingIn": []}
     else:
         verdict = gates.board_gate(_world(), board_id).body()
-    return {"boardId": board_id, "status": head.status, **verdict, "sourceRevision": head.head, "generatedAt": iso(now())}
+    return {
+        "boardId": board_id,
+        "status": head.status,
+        **verdict,
+        "sourceRevision": head.head,
+        "generatedAt": iso(now()),
+    }
 
 
 def _world() -> World:

@@ -1,4 +1,4 @@
-"""Contracts: proposed, accepted by every owner, active with the first claim, blocked and back, done through the gate."""
+"""Contracts: proposed, accepted by every owner, active with the first claim, blocked and back, done by the gate."""
 
 from __future__ import annotations
 

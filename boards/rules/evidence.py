@@ -159,7 +159,9 @@ def resolve_blocker(command: c.ResolveBlocker, world: World) -> Decision:
     board, me = world.board(command.board_id), world.me()
     row = world.one(Blocker, blocker_id=command.blocker_id, board_id=board.board_id)
     if row is None:
-        raise unknown("blocker", command.blocker_id, [b.blocker_id for b in world.fetch(Blocker, board_id=board.board_id)])
+        raise unknown(
+            "blocker", command.blocker_id, [b.blocker_id for b in world.fetch(Blocker, board_id=board.board_id)]
+        )
     if row.status == "resolved":
         raise Refused("already_resolved", f"{row.resolved_by} resolved it already.", outcome="already_applied")
     event = BlockerResolved(blocker_id=row.blocker_id, node_id=me.node_id, resolution=command.resolution)
@@ -184,7 +186,5 @@ def summarize_session(command: c.SummarizeSession, world: World) -> Decision:
         raise Refused("not_a_member", f"{command.node!r} is no member of {board.board_id!r}; invite it first.")
     if who.node_id != me.node_id and rights.role_of(world, board.board_id, me) not in ("supervisor", "human"):
         raise Refused("not_yours", f"{me.name} may summarise itself only.")
-    event = SummaryCreated(
-        node_id=who.node_id, session_id=who.session_id, summary=command.summary, text=command.text
-    )
+    event = SummaryCreated(node_id=who.node_id, session_id=who.session_id, summary=command.summary, text=command.text)
     return Decision([event], board.board_id, ("summary", who.node_id))

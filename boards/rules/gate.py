@@ -103,12 +103,14 @@ def _requirements(contract: Contract, bundles: list[Evidence]) -> list[Missing]:
 def _lacking(contract: Contract, item: dict[str, str], bundles: list[Evidence]) -> Missing:
     have = sorted({bundle.verdict for bundle in bundles if bundle.requirement_id == item["id"]})
     state = f"its evidence is {', '.join(have)}" if have else "nothing is attached"
-    text = f"{contract.contract_id} lacks \N{LEFT DOUBLE QUOTATION MARK}{item['text']}\N{RIGHT DOUBLE QUOTATION MARK} ({state})."
+    text = f"{contract.contract_id} lacks “{item['text']}” ({state})."
     return Missing("peer_evidence", contract.contract_id, text, item["id"])
 
 
 def _open_blocker(contract: Contract, row: Blocker) -> Missing:
-    text = f"{contract.contract_id} has the open blocker {row.blocker_id} without verified evidence; resolve or prove it."
+    text = (
+        f"{contract.contract_id} has the open blocker {row.blocker_id} without verified evidence; resolve or prove it."
+    )
     return Missing("blocker_from_peer", contract.contract_id, text)
 
 

@@ -16,8 +16,8 @@ from boards.events import (
     MessageUndeliverable,
     MessageWithdrawn,
 )
+from boards.keys import pair
 from boards.models import Board, Contract, Delivery, Member, Message, Node, Outbox
-from boards.projections import pair
 from boards.rules.boards import invitation
 from boards.rules.rights import role_of
 from boards.rules.world import Decision, Refused, World
@@ -46,10 +46,10 @@ def send_message(command: c.SendMessage, world: World) -> Decision:
 def _recipients(world: World, board: Board, me: Node, ref: str) -> list[tuple[str, list[EventData]]]:
     if ref == EVERYONE:
         members = [m for m in world.fetch(Member, board_id=board.board_id) if m.state != "left"]
-        others = [(m.node_id, []) for m in members if m.node_id != me.node_id]
+        others = [member.node_id for member in members if member.node_id != me.node_id]
         if not others:
             raise Refused("nobody_there", f"The board {board.board_id!r} has no other member; invite somebody first.")
-        return [(node_id, list(events)) for node_id, events in others]
+        return [(node_id, []) for node_id in others]
     who = world.resolve(ref)
     if isinstance(who, Node):
         if who.node_id == me.node_id:
@@ -64,7 +64,9 @@ def _recipients(world: World, board: Board, me: Node, ref: str) -> list[tuple[st
 
 def _check_references(command: c.SendMessage, world: World, to: list[str]) -> None:
     if command.expires_at is not None and command.expires_at <= world.at:
-        raise Refused("expires_in_the_past", f"The message would have expired at {iso(command.expires_at)}; give a later time.")
+        raise Refused(
+            "expires_in_the_past", f"The message would have expired at {iso(command.expires_at)}; give a later time."
+        )
     if command.task_id:
         world.task(command.board_id, command.task_id)
     if command.contract_id:
@@ -107,7 +109,9 @@ def _sent(command: c.SendMessage, world: World, me: Node, to: list[str], parent:
 def _check_limits(sent: MessageSent, world: World) -> None:
     """Agent-to-agent loops die on their own; each sentence says the limit."""
     if sent.hops > words.HOPS_LIMIT:
-        raise Refused("too_many_hops", f"This chain has {sent.hops} hops; the limit is {words.HOPS_LIMIT}. Ask the human.")
+        raise Refused(
+            "too_many_hops", f"This chain has {sent.hops} hops; the limit is {words.HOPS_LIMIT}. Ask the human."
+        )
     recent = world.fetch(Message, sender=sent.sender, created_at__gt=world.at - words.BURST_WINDOW)
     if len(recent) >= words.BURST_LIMIT:
         seconds = words.BURST_WINDOW.total_seconds()
@@ -129,7 +133,8 @@ def _check_unanswered(sent: MessageSent, world: World) -> None:
         asked = world.fetch(Message, message_id__in=ids, sender=sent.sender, message_type__in=sorted(words.REQUESTS))
         open_requests = [row for row in asked if row.requires_ack]
         if len(open_requests) >= words.UNANSWERED_LIMIT:
-            sentence = f"{node_id} has {len(open_requests)} unanswered requests from you; the limit is {words.UNANSWERED_LIMIT}."
+            limit = f"the limit is {words.UNANSWERED_LIMIT}"
+            sentence = f"{node_id} has {len(open_requests)} unanswered requests from you; {limit}."
             raise Refused("too_many_unanswered", sentence)
 
 
@@ -143,8 +148,12 @@ def acknowledge_message(command: c.AcknowledgeMessage, world: World) -> Decision
     if copy.step == "acknowledged" and copy.answer == command.answer:
         raise Refused("already_acknowledged", f"You answered {copy.answer!r} already.", outcome="already_applied")
     if copy.step in words.FINAL_STEPS and copy.answer != "read":
-        sentence = f"This copy is {copy.step}{f' with {copy.answer!r}' if copy.answer else ''}; send a new message instead."
-        raise Refused("already_settled", sentence, outcome="conflict", current={"step": copy.step, "answer": copy.answer})
+        sentence = (
+            f"This copy is {copy.step}{f' with {copy.answer!r}' if copy.answer else ''}; send a new message instead."
+        )
+        raise Refused(
+            "already_settled", sentence, outcome="conflict", current={"step": copy.step, "answer": copy.answer}
+        )
     event = MessageAcknowledged(
         message_id=message.message_id, node_id=me.node_id, answer=command.answer, note=command.note
     )
@@ -175,7 +184,7 @@ NOT_AFTER: Final[dict[str, frozenset[str]]] = {
     "expired": frozenset({"handed_at", "applied_at", "acknowledged_at", "ended_at"}),
     "undeliverable": frozenset({"applied_at", "acknowledged_at", "ended_at"}),
 }
-"""Which times, once set, make the record of a step superfluous (``handed`` twice) or untrue (``expired`` after handed)."""
+"""Which times, once set, make a step's record superfluous (``handed`` twice) or untrue (``expired`` after handed)."""
 
 
 def record_step(command: c.RecordStep, world: World) -> Decision:

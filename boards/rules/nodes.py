@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from boards import schemas as c
 from boards.events import EventData, IdentityCreated, PeerDiscovered, PeerRegistered, PeerUpdated
+from boards.keys import name_key, pair
 from boards.models import Discovery, Node
-from boards.projections import name_key, pair
 from boards.rules.world import Decision, Found, Refused, World
 
 
@@ -19,11 +19,12 @@ def create_identity(command: c.CreateIdentity, world: World) -> Decision:
 
 def discover_peers(command: c.DiscoverPeers, world: World) -> Decision:
     """One event per session, ever."""
-    new: list[EventData] = []
-    for facts in command.sessions:
-        if world.one(Discovery, key=pair(facts["source"], facts["sessionId"])) is None:
-            new.append(PeerDiscovered.model_validate(facts))
-    return Decision(new)
+    new = [
+        PeerDiscovered.model_validate(facts)
+        for facts in command.sessions
+        if world.one(Discovery, key=pair(facts["source"], facts["sessionId"])) is None
+    ]
+    return Decision([*new])
 
 
 def register_node(command: c.RegisterNode, world: World) -> Decision:

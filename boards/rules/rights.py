@@ -1,4 +1,4 @@
-"""Who may do what: one table of the least role a command needs, and the few commands that only AgentLink itself gives."""
+"""Who may do what: a table of the least role a command needs, and the few commands that only AgentLink gives."""
 
 from __future__ import annotations
 
@@ -67,9 +67,10 @@ def _check_role(command: Command, world: World, board: Board, me: Node, least: w
         raise Refused("not_a_member", f"{me.name} is no member of the board {board.board_id!r}; ask for an invitation.")
     if words.ROLES.index(role) < words.ROLES.index(least):
         raise Refused("role_too_low", f"{command.kind} needs the role {least!r} here; {me.name} has {role!r}.")
-    if role == "observer" and isinstance(command, SendMessage) and not command.reply_to:
-        if command.type not in words.OBSERVER_TYPES:
-            raise Refused("role_too_low", "An observer may ask for a status and answer what was sent to it, no more.")
+    if role == "observer" and isinstance(command, SendMessage):
+        if command.reply_to or command.type in words.OBSERVER_TYPES:
+            return
+        raise Refused("role_too_low", "An observer may ask for a status and answer what was sent to it, no more.")
 
 
 def role_of(world: World, board_id: str, node: Node) -> words.Role | None:

@@ -53,9 +53,7 @@ def expire_task(command: c.ExpireTask, world: World) -> Decision:
 def expiry(task: Task) -> TaskExpired:
     """The event that reopens a task whose lease has ended."""
     assert task.lease_until is not None  # only a claimed task is overdue, and a claim sets it
-    return TaskExpired(
-        task_id=task.task_id, node_id=task.holder, fencing=task.fencing, lease_until=task.lease_until
-    )
+    return TaskExpired(task_id=task.task_id, node_id=task.holder, fencing=task.fencing, lease_until=task.lease_until)
 
 
 def claim_task(command: c.ClaimTask, world: World) -> Decision:
@@ -75,7 +73,9 @@ def claim_task(command: c.ClaimTask, world: World) -> Decision:
         lease_seconds=int(span.total_seconds()),
         lease_until=world.at + span,
     )
-    first: list[EventData] = [] if contract.status == "active" else [ContractActivated(contract_id=contract.contract_id)]
+    first: list[EventData] = (
+        [] if contract.status == "active" else [ContractActivated(contract_id=contract.contract_id)]
+    )
     said = _tell(world, contract, task, who, "task_claim", f"{who.name} claimed {task.task_id}")
     extra = {"fencing": claimed.fencing, "leaseUntil": iso(claimed.lease_until), "holder": who.node_id}
     return Decision([claimed, *first, *said], task.board_id, ("task", task.task_id), extra)
@@ -186,10 +186,10 @@ def complete_task(command: c.CompleteTask, world: World) -> Decision:
     siblings = world.fetch(Task, contract_id=contract.contract_id, board_id=task.board_id)
     last = all(row.status == "done" for row in siblings if row.task_id != task.task_id)
     outcome = "finished_blocked" if verdict.standing_in else "completed"
-    ends: list[EventData] = (
-        [ContractCompleted(contract_id=contract.contract_id, outcome=outcome)] if last else []
+    ends: list[EventData] = [ContractCompleted(contract_id=contract.contract_id, outcome=outcome)] if last else []
+    said = _tell(
+        world, contract, task, who, "task_done", f"{who.name} completed {task.task_id}; the gate let it through"
     )
-    said = _tell(world, contract, task, who, "task_done", f"{who.name} completed {task.task_id}; the gate let it through")
     return Decision([done, *ends, *said], task.board_id, ("task", task.task_id))
 
 

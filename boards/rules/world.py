@@ -1,4 +1,4 @@
-"""What a decision may look at: the present, who acts, and rows by plain filters. No clock, no random, no I/O of its own."""
+"""What a decision may look at: the present, who acts, and rows by plain filters. No clock, no random, no I/O."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from django.db import models
 
 from boards import words
 from boards.events import EventData, MessageSent
+from boards.keys import name_key, pair
 from boards.models import Board, Contract, Evidence, Member, Message, Node, Task
-from boards.projections import name_key, pair
 from boards.schemas import Actor
 
 M = TypeVar("M", bound=models.Model)
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818  (the word of the rules)
     """The rules say no: a stable code and a sentence that says what was wrong and what would be right."""
 
     def __init__(

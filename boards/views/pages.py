@@ -13,18 +13,19 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from boards import log
 from boards.commands import execute
-from boards.delivery import reach_of
 from boards.edges import actor_of
 from boards.models import Board, Message, Node
 from boards.queries import pages
 from boards.queries.pages.board import PRIORITIES, ROLES, TYPES, VIEWS
-from boards.queries.pages.home import found
+from boards.queries.pages.home import found, reached
+from boards.queries.reach import reach_of
 from boards.schemas import Receipt
 from boards.views import forms
 from boards.views.access import board_or_404, panel
 from boards.views.commands import STATUS, key_of
 from boards.views.forms import Unreadable
 from boards.views.regions import Asked, region
+from peers import queries as peers
 
 NAV: Final = ("boards", "collaborators", "count")
 THEMES: Final = ("light", "dark")
@@ -146,7 +147,9 @@ def reach(request: HttpRequest, board_id: str) -> HttpResponse:
     if not MENTION.fullmatch(to) or to == "@board":
         return render(request, "boards/_reach.html", {"everybody": to == "@board"})
     node = Node.objects.filter(node_id=to).first()
-    return render(request, "boards/_reach.html", {"reach": reach_of(node or to), "to": node.name if node else to})
+    how, session = reach_of(node or to), peers.session(node.session_id if node else to)
+    words, tone = reached(how, session.status if session else "")
+    return render(request, "boards/_reach.html", {"reach": how, "words": words, "tone": tone})
 
 
 @panel

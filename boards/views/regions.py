@@ -1,7 +1,8 @@
 """Live regions: each is one partial with one address. The first render and every update are the same text.
 
 A region is rendered once however many people watch: the text is kept by (board, region, revision, step of 20 s), in
-this process's memory, bounded. The same four make its ETag.
+this process's memory, bounded. The same four make its ETag. A revision stands here as the digest of its event, which
+no other history has.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from django.utils.http import parse_etags
 from django.utils.safestring import SafeString
 
 from boards import log
-from boards.models import Board
+from boards.models import Board, Event
 from boards.queries import pages
 from boards.queries.pages.board import VIEWS, tabs
 from boards.queries.pages.messages import WINDOW, WINDOW_LIMIT
@@ -134,9 +135,13 @@ def _keep(key: str, made: Region) -> Region:
 def _key(asked: Asked) -> str:
     """What the region's text depends on. Names stand in the home stream, who is there in the sessions' rows."""
     board_id = asked.board.board_id if asked.board else ""
-    revision = asked.board.head if asked.board else log.last_position()
-    parts = (asked.name, board_id, revision, log.head(HOME_STREAM)[0], _presence(), asked.at.timestamp())
+    last = log.head(board_id)[1] if board_id else _last_digest()
+    parts = (asked.name, board_id, last, log.head(HOME_STREAM)[1], _presence(), asked.at.timestamp())
     return "|".join(str(part) for part in (*parts, asked.current, asked.window))
+
+
+def _last_digest() -> str:
+    return Event.objects.order_by("-position").values_list("digest", flat=True).first() or ""
 
 
 def _presence() -> str:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from boards import log
-from boards.delivery import reach_of
 from boards.models import Board
 from boards.queries import answers
 from boards.queries.answers import Page
+from boards.queries.reach import reach_of
 from boards.rules import Refused
 from boards.schemas import Actor
 from boards.times import iso, now

@@ -243,7 +243,10 @@ def test_a_claim_or_prose_is_no_evidence():
     contract_id = contract(who, board_id)
     fencing = claim(who, board_id, contract_id)
     done("send_message", who.alice, board_id=board_id, to=[who.human.node_id], type="task_done", content="All done!")
-    assert give("complete_task", who.alice, board_id=board_id, task_id=contract_id, fencing=fencing).code == "gate_not_ready"
+    assert (
+        give("complete_task", who.alice, board_id=board_id, task_id=contract_id, fencing=fencing).code
+        == "gate_not_ready"
+    )
     assert give("close_board", who.human, board_id=board_id).code == "gate_not_ready"
 
 
@@ -264,7 +267,10 @@ def test_an_open_blocker_with_verified_evidence_stands_in_for_a_missing_proof():
     fencing = claim(who, board_id, contract_id)
     proof = evidence(who, board_id, contract_id, stands_for="blocker")
     bare = done("open_blocker", who.alice, board_id=board_id, contract_id=contract_id, summary="stuck")
-    assert give("complete_task", who.alice, board_id=board_id, task_id=contract_id, fencing=fencing).code == "gate_not_ready"
+    assert (
+        give("complete_task", who.alice, board_id=board_id, task_id=contract_id, fencing=fencing).code
+        == "gate_not_ready"
+    )
     done("resolve_blocker", who.human, board_id=board_id, blocker_id=bare.extra["blockerId"], resolution="not it")
     done(
         "open_blocker",
@@ -335,7 +341,9 @@ def test_the_human_cannot_acknowledge_for_a_peer():
     who = people()
     board_id = board(who)
     sent = done("send_message", who.bob, board_id=board_id, to=["alice"], content="do it")
-    receipt = give("acknowledge_message", who.human, board_id=board_id, message_id=sent.extra["messageId"], answer="read")
+    receipt = give(
+        "acknowledge_message", who.human, board_id=board_id, message_id=sent.extra["messageId"], answer="read"
+    )
     assert receipt.code == "not_addressed"
 
 
@@ -366,9 +374,7 @@ def test_steps_are_recorded_once_and_never_go_backwards():
     assert Delivery.objects.get(node_id="alice").step == "applied"
 
 
-@pytest.mark.parametrize(
-    "kind", ["record_step", "record_checks", "expire_task", "discover_peers", "create_identity"]
-)
+@pytest.mark.parametrize("kind", ["record_step", "record_checks", "expire_task", "discover_peers", "create_identity"])
 def test_what_agentlink_finds_out_cannot_be_sent_in(kind):
     who = people()
     board_id = board(who)

@@ -14,10 +14,12 @@ from django.db import connection
 
 from boards import delivery, discovery, log
 from boards.models import Delivery, Event, Message, Node, Outbox
+from boards.queries.reach import reach_of
 from boards.schemas import Actor
+from boards.times import iso, now
 from tests.fixtures import unpack
-from tests.people import done, give, people
 from tests.peers.stores import append, event, items, line, make_session, received
+from tests.people import done, give, people
 
 SERVICE = Actor("agentlink", "timer")
 
@@ -99,7 +101,9 @@ def test_an_item_that_vanishes_unread_is_said_to_be_removed(home):
     done("send_message", who.human, boardId="b", to=["arduino-shell"], content="Run it")
     delivery.attempt_once()
     discovery.scan_once()
-    kept = [item for item in items(folder) if item["source"] != "agentlink" or "inbox-agentlink-" not in str(item["id"])]
+    kept = [
+        item for item in items(folder) if item["source"] != "agentlink" or "inbox-agentlink-" not in str(item["id"])
+    ]
     (folder / "inbox.jsonl").write_bytes(b"".join(line(item) for item in kept))
     discovery.scan_once()
     assert step("arduino-shell") == "undeliverable"
@@ -129,7 +133,7 @@ def test_a_store_that_cannot_take_it_now_is_tried_again_later(settings, tmp_path
     row = Outbox.objects.get()
     assert step("busy") == "queued" and not row.trying and row.last_reason and row.attempts == 1
     (folder / "inbox.jsonl").unlink()
-    Outbox.objects.update(next_at=log.now())
+    Outbox.objects.update(next_at=now())
     assert delivery.attempt_once() == 1 and step("busy") == "handed"
 
 
@@ -148,7 +152,7 @@ def test_a_copy_that_another_worker_has_in_hand_is_left_alone_and_cannot_be_with
 def test_a_message_whose_time_is_over_expires_instead_of_being_handed(home, clock, monkeypatch):
     monkeypatch.setattr(delivery, "now", clock)
     who = prepared(home, "arduino-shell")
-    expires = log.iso(clock().replace(microsecond=0).replace(year=2027))
+    expires = iso(clock().replace(microsecond=0).replace(year=2027))
     done("send_message", who.human, boardId="b", to=["arduino-shell"], content="Run it", expiresAt=expires)
     clock.move(400 * 24 * 3600)
     delivery.attempt_once()
@@ -192,10 +196,10 @@ def test_a_message_to_the_person_is_handed_to_the_panel_and_not_called_read(home
 
 def test_how_a_peer_is_reached_is_known_before_sending(db, home):
     who = prepared(home, "arduino-patch")
-    reach = delivery.reach_of(Node.objects.get(node_id="arduino-patch"))
+    reach = reach_of(Node.objects.get(node_id="arduino-patch"))
     assert reach.resume_command == "aginti resume arduino-patch" and reach.sentence
-    assert delivery.reach_of(Node.objects.get(node_id=who.human.node_id)).kind == "push"
-    assert delivery.reach_of("no-such-session").kind == "none"
+    assert reach_of(Node.objects.get(node_id=who.human.node_id)).kind == "push"
+    assert reach_of("no-such-session").kind == "none"
 
 
 # --- killed anywhere -----------------------------------------------------------------------------------------------

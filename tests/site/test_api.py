@@ -190,7 +190,9 @@ def test_two_different_keys_in_one_request_are_refused(human: Caller) -> None:
 
 def test_messages_contracts_and_evidence_are_made_with_201(who: People, human: Caller) -> None:
     board_id = people.board(who)
-    message = human.send(f"/boards/{board_id}/messages", {"to": ["alice"], "content": "hello", "type": "status_request"})
+    message = human.send(
+        f"/boards/{board_id}/messages", {"to": ["alice"], "content": "hello", "type": "status_request"}
+    )
     assert (message.status, message.data["from"], message.data["to"]) == (201, human_node_id(), ["alice"])
     wish = {"objective": "Record", "owners": {"alice": ["/dev/video0"]}, "requiredEvidence": ["one file"]}
     contract = human.send(f"/boards/{board_id}/contracts", wish)
@@ -357,7 +359,9 @@ def test_without_an_actor_every_route_is_401(db: None) -> None:
     document = api.get_openapi_schema()
     for path, methods in document["paths"].items():
         for method in methods:
-            response = Client().generic(method.upper(), path.replace("{", "").replace("}", ""), b"{}", "application/json")
+            response = Client().generic(
+                method.upper(), path.replace("{", "").replace("}", ""), b"{}", "application/json"
+            )
             assert response.status_code == 401
     for path in ("/docs", "/openapi.json"):
         assert Client().get(BASE + path).status_code == 401

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from boards.delivery import reach_of
 from boards.models import Board, Contract, Member
 from boards.queries.pages.actions import Action, Option, Place, line, select, words
-from boards.queries.pages.home import found_sessions
+from boards.queries.pages.home import found_sessions, reached
 from boards.queries.pages.snapshot import Face, Snapshot
+from boards.queries.reach import reach_of
 from boards.words import MessageType, Priority
 from peers import queries as peers
 
@@ -42,6 +42,11 @@ class BoardHead:
     invite: Action | None
     leave: Action | None
 
+    @property
+    def ended(self) -> str:
+        """How the board ended, in words."""
+        return self.board.final_status.replace("_", ", ")
+
 
 def board_head(shot: Snapshot) -> BoardHead:
     """The head of a board's page."""
@@ -56,13 +61,14 @@ def _member(shot: Snapshot, row: Member) -> MemberLine:
     node = shot.faces.nodes.get(row.node_id)
     session = peers.session(node.session_id, node.source) if node and node.session_id else None
     status = session.status if session else ("running" if row.node_id == shot.me else "unknown")
-    reach = reach_of(node).sentence if node else ""
+    reach = reached(reach_of(node), status)[0] if node else ""
     return MemberLine(row, shot.faces(row.node_id), status, session, reach)
 
 
 def _board_actions(place: Place, members: list[MemberLine]) -> list[Action]:
     agents = [(line.face.node_id, line.face.name) for line in members if line.face.kind == "agent"]
-    close = place.action("close_board", "Close board", {}, words("note", "Note for the report", required=False))
+    note = words("note", "Note for the report", required=False)
+    close = place.action("close_board", "Close board", {}, note, tone="quiet")
     if not agents:
         return [close]
     everyone = [("", "every session"), *agents]

@@ -71,6 +71,11 @@ class TaskLine:
     by: Face | None
     actions: list[Action]
 
+    @property
+    def says_something(self) -> bool:
+        """A contract's only task is shown as far as it adds to the contract's card."""
+        return bool(self.shown or self.lease or self.by or self.actions or self.row.last_holder)
+
 
 @dataclass(frozen=True, slots=True)
 class ContractCard:
@@ -121,12 +126,12 @@ def contract_card(shot: Snapshot, row: Contract) -> ContractCard:
         note=_note(shot, row),
         reason=row.reason,
         proofs=proofs(row, shot.bundles_of(row)),
-        tasks=[task_line(shot, row, task) for task in shot.tasks_of(row)],
+        tasks=[line for task in shot.tasks_of(row) if (line := task_line(shot, row, task)).says_something],
         blockers=shot.open_blockers_of(row),
         rules=rules,
         counted=_counted(row),
         actions=_actions(shot, row, place) if shot.open else [],
-        attach=shot.open and row.status in ("accepted", "active", "blocked", "proposed"),
+        attach=shot.open and row.status in ("accepted", "active", "blocked"),
         receipt=place.receipt,
     )
 
@@ -151,7 +156,7 @@ def _note(shot: Snapshot, row: Contract) -> str:
         return f"Rejected by {shot.faces(row.rejected_by).name}"
     if row.status == "done":
         return _closed(row, shot.bundles_of(row))
-    return {"blocked": "Blocked", "withdrawn": "Withdrawn"}.get(row.status, "")
+    return "Withdrawn" if row.status == "withdrawn" else ""
 
 
 def _closed(row: Contract, bundles: list[Evidence]) -> str:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from boards.delivery import reach_of
 from boards.models import Board, Contract, Evidence, Member, Node, Task
 from boards.queries.needs import needs
 from boards.queries.pages.snapshot import Face, Faces
+from boards.queries.reach import reach_of
 from peers import queries as peers
+from peers.adapters.base import Reach
 from peers.models import Session
 
 DOTS: Final[dict[str, str]] = {
@@ -25,6 +26,12 @@ DOTS: Final[dict[str, str]] = {
 }
 """Class of the dot of each status; the word stands beside it, so that colour never tells alone."""
 LISTED: Final = 200
+REACHED: Final[dict[str, tuple[str, str]]] = {
+    "running": ("gets messages between steps", "ok"),
+    "stale": ("may be gone", "warn"),
+    "unknown": ("not known yet", ""),
+}
+WAITS: Final = ("waits until resumed", "")
 SOURCES: Final[dict[str, str]] = {"agintiflow": "AgInTiFlow"}
 
 
@@ -91,7 +98,7 @@ class Found:
     seen: datetime | None
     reach: str
     reach_tone: str
-    name: str = ""
+    reach_sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +147,17 @@ def _collaborator(faces: Faces, node: Node, by_id: dict[tuple[str, str], Session
     return Collaborator(faces(node.node_id), found(row) if row else None, node.role)
 
 
+def reached(reach: Reach, status: str) -> tuple[str, str]:
+    """How a message gets there, in a few words with their tone; the sentence stands beside them on hover."""
+    if reach.kind == "none":
+        return "cannot be reached", "bad"
+    return REACHED.get(status, WAITS) if reach.resume_command else (reach.sentence, "")
+
+
 def found(row: Session) -> Found:
     """One session's line: title, project, how alive, how it is reached."""
     reach = reach_of(row.session_id)
-    stale = row.status == "stale"
-    tone = "warn" if stale else ("ok" if reach.kind == "push" and row.status == "running" else "")
+    words, tone = reached(reach, row.status)
     return Found(
         session_id=row.session_id,
         title=row.title or row.goal or row.session_id,
@@ -154,6 +167,7 @@ def found(row: Session) -> Found:
         status=row.status if row.present else "gone",
         reason=row.reason,
         seen=row.last_activity_at,
-        reach=reach.sentence,
+        reach=words,
         reach_tone=tone,
+        reach_sentence=reach.sentence,
     )

@@ -21,7 +21,7 @@ KINDS: Final[dict[str, tuple[str, str, str]]] = {
     "undeliverable": ("Not delivered", "bad", "cannot be reached with"),
     "expired": ("Expired", "bad", "never received"),
     "lease": ("Lease", "warn", "holds a lease that ends soon on"),
-    "blocker": ("Blocker", "bad", "is blocked"),
+    "blocker": ("Blocker", "bad", "is blocked:"),
 }
 """Chip, its tone, and the words between the peer and the thing."""
 

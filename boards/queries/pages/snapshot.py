@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -19,7 +18,7 @@ from boards.times import now
 M = TypeVar("M", bound=models.Model)
 STEP: Final = timedelta(seconds=20)
 TONES: Final = 8
-"""How many colours avatars have (``.av.t0`` and so on)."""
+"""How many colours avatars have (``.av.t0`` and so on), given out in the order in which nodes came."""
 
 
 def present() -> datetime:
@@ -43,13 +42,14 @@ class Faces:
     """Every node's face by its id; an id that is no node any more shows itself."""
 
     def __init__(self) -> None:
-        self.nodes = {row.node_id: row for row in Node.objects.all()}
+        self.nodes = {row.node_id: row for row in Node.objects.order_by("created_at", "node_id")}
+        self._places = {node_id: place for place, node_id in enumerate(self.nodes)}
 
     def __call__(self, node_id: str) -> Face:
         node = self.nodes.get(node_id)
         name = node.name if node else node_id
         letters = "".join(letter for letter in name if letter.isalnum())[:2].upper()
-        tone = zlib.crc32(node_id.encode()) % TONES
+        tone = self._places.get(node_id, 0) % TONES
         return Face(node_id, name, letters or "?", tone, node.kind if node else "agent")
 
 

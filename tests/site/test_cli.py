@@ -1,0 +1,480 @@
+"""The command line as people and agents use it: real processes, with a server and without."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from agentlink_site.cli import terminal
+from tests.fixtures import unpack
+from tests.site.desks import Done, Shell, all_ended
+from tests.site.servers import WAIT, Server, environment, program, read_all
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def shell(home: Path) -> Shell:
+    """A home without a server."""
+    return Shell(home)
+
+
+@pytest.fixture(params=["alone", "served"])
+def either(request: pytest.FixtureRequest, home: Path) -> Iterator[Shell]:
+    """The same home without a server, and with one."""
+    if request.param == "alone":
+        yield Shell(home)
+    else:
+        with Server(home, launcher=False):
+            yield Shell(home)
+
+
+def complaint(done: Done) -> str:
+    """The code of the one sentence on stderr."""
+    match = re.fullmatch(r"agentlink: .+ \[([a-z0-9_]+)\]\n", done.err)
+    assert match is not None, done
+    assert done.out == ""
+    return match[1]
+
+
+# --- a whole piece of work
+
+
+def test_a_whole_piece_of_work_by_command_line(either: Shell) -> None:
+    either.register(["alice", "bob"])
+    assert either.json("create", "Camera work", "--objective", "Record one file", "--member", "alice", "--member", "bob=observer")["boardId"] == "camera-work"
+    assert either.run("gate").status == 0
+    proposed = either.json("contract", "new", "-", "--objective", "Record", "--owner", "alice=/dev/video0,disk", "--requires", "one file", "--mutating")
+    assert (proposed["owners"], proposed["mutating"], proposed["status"]) == ({"alice": ["/dev/video0", "disk"]}, True, "proposed")
+    assert complaint(either.run("claim", "-", "record", "--as", "alice")) == "contract_not_accepted"
+    assert "is accepted" in either.ok("contract", "accept", "-", "record", "--as", "alice").out
+    assert "alice holds record until" in either.ok("claim", "-", "record", "--as", "alice", "--lease", "600").out
+    kept = either.home / "fencing" / "alice" / "record"
+    assert (kept.read_text(), kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == ("1\n", 0o600, 0o700)
+    assert either.run("claim", "-", "record", "--for", "alice").status == 0
+    assert complaint(either.run("complete", "-", "record", "--as", "alice")) == "gate_not_ready"
+    assert kept.exists()
+    assert either.run("gate").status == 4
+    bundle = either.json("evidence", "attach", "-", "--contract", "record", "--requirement", "proof-1", "--summary", "Seen it", AGENTLINK_NODE="alice")
+    assert (bundle["nodeId"], bundle["verdict"]) == ("alice", "unverified")
+    assert complaint(either.run("evidence", "verify", "-", bundle["evidenceId"], "--as", "alice")) == "own_evidence"
+    assert "is verified" in either.ok("evidence", "verify", "-", bundle["evidenceId"]).out
+    assert "until" in either.ok("renew", "-", "record", "--as", "alice", "--lease", "700").out
+    assert "record is done" in either.ok("complete", "-", "record", "--as", "alice").out
+    assert not kept.exists()
+    assert either.run("gate").out == "Ready to close.\n"
+    assert "Closed camera-work: completed." in either.ok("close").out
+    assert complaint(either.run("send", "camera-work", "alice", "hello")) == "board_closed"
+
+
+def test_finished_but_blocked_is_exit_status_3_at_the_gate(shell: Shell) -> None:
+    shell.register(["alice"])
+    shell.ok("create", "Work", "--member", "alice")
+    shell.ok("contract", "new", "-", "--objective", "Record", "--owner", "alice", "--requires", "one file", "--stop", "disk full")
+    shell.ok("contract", "accept", "-", "record", "--as", "alice")
+    bundle = shell.json("evidence", "attach", "-", "--contract", "record", "--requirement", "proof-1", "--summary", "df says 100 %", "--as", "alice")
+    shell.ok("block", "-", "--contract", "record", "--stop", "stop-1", "--summary", "No disk", "--evidence", bundle["evidenceId"], "--as", "alice")
+    blocked = shell.run("gate")
+    assert blocked.status in (3, 4), blocked
+    shell.ok("evidence", "verify", "-", bundle["evidenceId"])
+    assert shell.run("gate").status in (0, 3)
+
+
+def test_a_message_and_its_answer(either: Shell) -> None:
+    either.register(["alice"])
+    sent = either.json("send", "-", "alice", "Please look", "--priority", "high", "--expires", "2h")
+    assert (sent["type"], sent["priority"], sent["to"], sent["requiresAck"]) == ("task_request", "high", ["alice"], True)
+    assert sent["boardId"].endswith("and-alice")
+    assert either.json("send", "-", "ALICE", "Again", "--no-ack")["boardId"] == sent["boardId"]
+    assert either.json("board", AGENTLINK_NODE="alice")["messages"][0]["content"] == "Please look"
+    assert "is answered: accepted" in either.ok("ack", sent["messageId"], "accepted", "--note", "On it", "--as", "alice").out
+    again = either.ok("ack", sent["messageId"], "accepted", "--as", "alice")
+    assert again.out.startswith("Already so: ")
+    assert complaint(either.run("ack", sent["messageId"], "accepted")) == "not_addressed"
+    everybody = either.json("send", "-", "@board", "To all", "--type", "status_request")
+    assert everybody["to"] == ["alice"]
+
+
+def test_a_real_session_is_found_written_to_and_its_artifact_attached_without_a_server(home: Path) -> None:
+    real = unpack(home.parent)
+    shell = Shell(home, {"AGINTIFLOW_HOME": str(real.home)})
+    peers = shell.json("peers", "--limit", "500")["peers"]
+    sessions = [peer["sessionId"] for peer in peers if peer["source"] == "agintiflow"]
+    assert len(sessions) == 14
+    reachable = next(p["sessionId"] for p in peers if p["sessionId"] and p["reach"]["kind"] != "none")
+    sent = shell.json("send", "-", reachable, "Please report", "--type", "status_request")
+    assert shell.json("board", sent["boardId"])["messages"][0]["deliveries"][0]["step"] == "handed"
+    inbox = real.home / "sessions" / reachable / "inbox.jsonl"
+    assert sent["messageId"] in inbox.read_text()
+
+
+# --- exit statuses and sentences
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "code"),
+    [
+        (["nonsense"], 2, "usage"),
+        (["claim"], 2, "usage"),
+        (["boards", "--limit", "0"], 2, "usage"),
+        (["board"], 2, "no_board"),
+        (["board", "nope"], 2, "unknown_board"),
+        (["board", "../x"], 2, "unknown_board"),
+        (["send", "-", "nobody", "hello"], 2, "unknown_peer"),
+        (["send", "-", ",", "hello"], 2, "nobody_named"),
+        (["ack", "msg-nope", "accepted"], 2, "unknown_message"),
+        (["create", " "], 2, "malformed"),
+        (["create", "x", "--member", "y=king"], 2, "malformed"),
+        (["status", "--as", "nobody"], 2, "no_token"),
+        (["status", "--as", "../secret.key"], 2, "unknown_node"),
+    ],
+)
+def test_what_is_refused_is_one_sentence_with_a_code_and_status_2(shell: Shell, arguments: list[str], status: int, code: str) -> None:
+    done = shell.run(*arguments)
+    assert (done.status, complaint(done)) == (status, code)
+
+
+def test_several_boards_are_named_as_candidates(shell: Shell) -> None:
+    shell.ok("create", "One")
+    shell.ok("create", "Two")
+    done = shell.run("board")
+    assert complaint(done) == "several_boards"
+    assert "one" in done.err
+    assert "two" in done.err
+    assert shell.json("board", AGENTLINK_BOARD="two")["title"] == "Two"
+
+
+def test_a_conflict_is_status_3_and_names_the_holder(either: Shell) -> None:
+    either.register(["alice"])
+    either.ok("create", "Work", "--member", "alice")
+    seen = either.json("contract", "new", "-", "--objective", "Record")["receipt"]["revision"]
+    either.ok("claim", "-", "record", "--as", "alice")
+    done = either.run("claim", "-", "record")
+    assert (done.status, complaint(done)) == (3, "already_claimed")
+    assert "alice holds record until" in done.err
+    old = either.run("claim", "-", "record", "--expect", str(seen))
+    assert (old.status, complaint(old)) == (3, "stale_view")
+
+
+def test_a_wrong_setting_is_status_2(shell: Shell) -> None:
+    assert complaint(shell.run("status", AGENTLINK_PORT="many")) == "bad_setting"
+    assert complaint(shell.run("status", AGENTLINK_NODE="a b")) == "bad_setting"
+
+
+def test_a_store_that_is_damaged_is_an_outage(shell: Shell) -> None:
+    shell.ok("status")
+    (shell.home / "agentlink.sqlite3").write_bytes(b"this is no database " * 1000)
+    for leftover in shell.home.glob("agentlink.sqlite3-*"):
+        leftover.unlink()
+    done = shell.run("status")
+    assert (done.status, complaint(done)) == (1, "store_unavailable")
+
+
+def test_problems_as_json_are_the_apis_own(either: Shell) -> None:
+    done = either.run("board", "nope", "--json")
+    assert (done.status, done.err) == (2, "")
+    assert (done.json["code"], done.json["status"]) == ("unknown_board", 404)
+
+
+def test_a_token_file_that_others_can_read_is_not_used(shell: Shell) -> None:
+    shell.register(["alice"])
+    (shell.home / "tokens" / "alice").chmod(0o644)
+    assert complaint(shell.run("status", "--as", "alice")) == "unsafe_token_file"
+
+
+def test_a_token_of_nobody_is_refused(either: Shell) -> None:
+    either.register(["alice"])
+    (either.home / "tokens" / "alice").write_text("alk_" + "a" * 49 + "\n")
+    assert complaint(either.run("status", "--as", "alice")) == "bad_token"
+
+
+def test_old_claims_are_fenced_off(shell: Shell) -> None:
+    shell.register(["alice"])
+    shell.ok("create", "Work", "--member", "alice")
+    shell.ok("contract", "new", "-", "--objective", "Record")
+    assert complaint(shell.run("release", "-", "record", "--as", "alice")) == "not_held"
+    shell.ok("claim", "-", "record", "--as", "alice")
+    (shell.home / "fencing" / "alice" / "record").unlink()
+    assert complaint(shell.run("release", "-", "record", "--as", "alice")) == "fencing_required"
+    done = shell.run("release", "-", "record", "--as", "alice", "--fencing", "7")
+    assert (done.status, complaint(done)) == (3, "fenced")
+    shell.ok("release", "-", "record", "--as", "alice", "--fencing", "1")
+
+
+def test_one_key_never_does_a_thing_twice(either: Shell) -> None:
+    first = either.json("create", "Work", "--key", "k1")
+    second = either.json("create", "Work", "--key", "k1")
+    assert (second["boardId"], second["receipt"]["outcome"]) == (first["boardId"], "already_applied")
+    assert len(either.json("boards")["boards"]) == 1
+
+
+# --- the same answer everywhere
+
+
+def _without_times(text: str) -> str:
+    return re.sub(r'"(generatedAt|scannedAt)": ("[^"]*"|null)', r'"\1": "-"', text)
+
+
+def test_json_is_the_body_of_the_api_unchanged_with_a_server_and_without(home: Path) -> None:
+    shell = Shell(home)
+    shell.register(["alice"])
+    shell.ok("create", "W\u00f6rk \u202e", "--member", "alice")
+    shell.ok("contract", "new", "-", "--objective", "Record\x1b[2J", "--owner", "alice=a,b")
+    asked = {"/boards/work": ("board",), "/boards": ("boards",), "/contracts/record-2j": ("contract", "show", "record-2j")}
+    paths = {path: words for path, words in asked.items() if path != "/contracts/record-2j"}
+    contract = shell.json("board")["contracts"][0]["contractId"]
+    paths[f"/contracts/{contract}"] = ("contract", "show", contract)
+    alone = {path: shell.ok(*words, "--json").out for path, words in paths.items()}
+    with Server(home, launcher=False) as server:
+        for path, words in paths.items():
+            answer = server.ask_unix("GET", f"/api/agentlink{path}" + ("?limit=100&cursor=" if path == "/boards" else ""))
+            served = shell.ok(*words, "--json").out
+            assert answer.body.isascii()
+            body = answer.body.decode()
+            assert _without_times(served) == _without_times(body) + "\n"
+            assert _without_times(alone[path]) == _without_times(served)
+
+
+# --- twenty at once
+
+
+NODES = [f"node-{number}" for number in range(20)]
+
+
+def one_wins(results: list[Done]) -> None:
+    """The checker: exactly one claim was applied, and every other one was told who holds the task."""
+    winners = [done for done in results if done.status == 0 and "Already so" not in done.out]
+    assert len(winners) == 1, [done.out for done in winners]
+    holder = winners[0].out.partition(" holds ")[0]
+    for done in results:
+        if done is not winners[0]:
+            assert done.status == 3
+            assert f"{holder} holds record until" in done.err
+            assert done.err.endswith("[already_claimed]\n")
+
+
+def twenty_claims(shell: Shell, *, planted: bool = False) -> list[Done]:
+    return all_ended([shell.start("claim", "work", "record", "--as", node, planted=planted) for node in NODES])
+
+
+def open_task(shell: Shell) -> None:
+    shell.register(NODES)
+    shell.ok("create", "Work", *(word for node in NODES for word in ("--member", node)))
+    shell.ok("contract", "new", "work", "--objective", "Record")
+
+
+def test_of_twenty_claims_exactly_one_wins_and_the_others_learn_who(either: Shell) -> None:
+    open_task(either)
+    one_wins(twenty_claims(either))
+    claims = [event for event in _events(either) if event["type"] == "agentlink.task.claimed"]
+    assert len(claims) == 1
+
+
+def test_the_checker_of_claims_goes_red_on_a_planted_fault(shell: Shell) -> None:
+    open_task(shell)
+    with pytest.raises(AssertionError):
+        one_wins(twenty_claims(shell, planted=True))
+
+
+def _events(shell: Shell) -> list[dict[str, object]]:
+    code = "import sys\nfrom agentlink_site.client import call\nsys.stdout.buffer.write(call('GET', '/boards/work/events', query={'limit': '500'})[2])"
+    made = subprocess.run([sys.executable, "-c", code], env=environment(shell.home), capture_output=True, check=True)
+    return list(json.loads(made.stdout)["events"])
+
+
+# --- what gets lost on the way
+
+
+@contextmanager
+def lossy(server: Server) -> Iterator[list[bytes]]:
+    """In front of the server's socket: the first answer is lost after the server has given it."""
+    facts = server.home / "server.json"
+    known = json.loads(facts.read_text())
+    place = str(server.home.parent / "lossy.sock")
+    requests: list[bytes] = []
+    with closing(socket.socket(socket.AF_UNIX)) as listening:
+        listening.bind(place)
+        listening.listen()
+        threading.Thread(target=_lose_first, args=(listening, known["socket"], requests), daemon=True).start()
+        facts.write_text(json.dumps({**known, "socket": place}))
+        yield requests
+        listening.shutdown(socket.SHUT_RDWR)
+
+
+def _lose_first(listening: socket.socket, behind: str, requests: list[bytes]) -> None:
+    while True:
+        try:
+            caller, _ = listening.accept()
+        except OSError:
+            return
+        with closing(caller), closing(socket.socket(socket.AF_UNIX)) as real:
+            request = caller.recv(1 << 20)
+            requests.append(request)
+            real.connect(behind)
+            real.sendall(request)
+            answer = read_all(real)
+            if len(requests) > 1:
+                caller.sendall(answer)
+
+
+def test_a_lost_answer_is_asked_for_again_with_the_same_key_and_done_once(home: Path) -> None:
+    with Server(home, launcher=False) as server, lossy(server) as requests:
+        made = Shell(home).json("create", "Work")
+        assert len(requests) == 2
+        assert requests[0] == requests[1]
+        assert made["receipt"]["outcome"] == "already_applied"
+        assert [board["boardId"] for board in Shell(home).json("boards")["boards"]] == ["work"]
+
+
+def test_a_server_that_was_killed_is_not_missed(home: Path) -> None:
+    shell = Shell(home)
+    with Server(home, launcher=False) as server:
+        shell.ok("create", "Work")
+        server.stop(signal.SIGKILL)
+        assert (home / "server.json").exists()
+        assert shell.json("board")["boardId"] == "work"
+
+
+def test_a_closed_pipe_is_no_error_message(shell: Shell) -> None:
+    process = shell.start("peers")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    assert process.wait(WAIT) == 128 + signal.SIGPIPE
+
+
+def test_ctrl_c_ends_with_130_and_no_traceback(shell: Shell) -> None:
+    shell.ok("status")
+    with (shell.home / "agentlink.sqlite3.lock").open("wb") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)  # a writer that takes its time: the command waits for its turn
+        process = shell.start("create", "Work")
+        _wait_until_asleep(process.pid)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=WAIT)
+    assert (process.returncode, out, err) == (130, "", "")
+
+
+def _wait_until_asleep(pid: int) -> None:
+    """Until the process waits in flock."""
+    end = time.monotonic() + WAIT
+    while time.monotonic() < end:
+        if "flock" in Path(f"/proc/{pid}/wchan").read_text() or "lock" in _syscall(pid):
+            return
+        time.sleep(0.05)
+    raise AssertionError("the command never waited for the lock")
+
+
+def _syscall(pid: int) -> str:
+    locks = Path("/proc/locks").read_text()
+    return "lock" if re.search(rf"->.* {pid} ", locks) else ""
+
+
+# --- hostile text
+
+
+HOSTILE = "plain \x1b]52;c;ZXZpbA==\x07 \x1b[2J\x1b[31mred \x9b31m \rover\bwrite \u202etxt.exe \u200bzero [bold]x[/] :smile: \U000e0041 \x7f"
+GOLDEN = Path(__file__).with_name("golden") / "contract_show.txt"
+
+
+def in_terminal(shell: Shell, *arguments: str, **more: str) -> str:
+    """What a terminal would get."""
+    main, second = pty.openpty()
+    env = environment(shell.home, TERM="xterm-256color", COLUMNS="100", **more)
+    with subprocess.Popen(
+        program(*arguments), env=env, cwd=shell.home.parent, stdin=second, stdout=second, stderr=second
+    ) as process:
+        os.close(second)
+        parts = []
+        while select.select([main], [], [], WAIT)[0]:
+            try:
+                part = os.read(main, 65536)
+            except OSError:  # the other end is closed: Linux says EIO
+                break
+            if not part:
+                break
+            parts.append(part)
+        process.wait(WAIT)
+    os.close(main)
+    return b"".join(parts).decode().replace("\r\n", "\n")
+
+
+@pytest.fixture
+def hostile(shell: Shell) -> Shell:
+    shell.register(["alice"])
+    shell.ok("create", "Work", "--objective", HOSTILE, "--member", "alice")
+    shell.ok("contract", "new", "work", "--id", "record", "--objective", f"{HOSTILE}\nsecond line", "--owner", f"alice={HOSTILE}", "--requires", HOSTILE)
+    shell.ok("send", "work", "alice", f"{HOSTILE}\nagentlink: forged line", "--type", "status_request")
+    return shell
+
+
+def test_hostile_text_in_a_terminal_is_golden(hostile: Shell) -> None:
+    shown = in_terminal(hostile, "contract", "show", "record")
+    assert shown == GOLDEN.read_text()
+
+
+@pytest.mark.parametrize("words", [("board",), ("boards",), ("contract", "show", "record"), ("gate",), ("claim", "work", "record"), ("peers",)])
+@pytest.mark.parametrize("more", [{}, {"NO_COLOR": "1"}])
+def test_nothing_that_agents_wrote_reaches_the_terminal_as_a_control(hostile: Shell, words: tuple[str, ...], more: dict[str, str]) -> None:
+    shown = in_terminal(hostile, *words, **more)
+    ours = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+    assert ours == terminal.visible(ours)
+    assert "[31m" not in re.sub(r"\u241b\[31m", "", ours)
+    assert not re.search(r"^agentlink: forged", ours, re.MULTILINE)
+
+
+def test_json_in_a_terminal_is_escaped(hostile: Shell) -> None:
+    shown = in_terminal(hostile, "board", "--json")
+    assert shown.isascii()
+    assert terminal.visible(shown) == shown
+    assert "\\u001b" in shown
+
+
+def test_a_pipe_gets_plain_lines_without_colour_or_wrapping(hostile: Shell) -> None:
+    out = hostile.ok("board").out
+    assert "\x1b" not in out
+    assert max(len(line) for line in out.split("\n")) > 200
+
+
+def test_an_ascii_terminal_gets_escapes_instead_of_an_error(hostile: Shell) -> None:
+    done = hostile.ok("board", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.out.isascii()
+
+
+def test_every_control_is_made_visible_and_text_stays() -> None:
+    assert terminal.visible("a\n\tb") == "a\n\tb"
+    assert terminal.line("a\n\tb") == "a\u240a\u2409b"
+    for code in [*range(0x20), *range(0x7F, 0xA0), 0x202E, 0x2066, 0x200B, 0xFEFF, 0x2028, 0xE0041, 0xD800, 0x00AD]:
+        if chr(code) not in "\n\t":
+            assert chr(code) not in terminal.visible(f"x{chr(code)}y")
+    assert terminal.visible("\u00e4\u4e2d\U0001f600 \u05d0") == "\u00e4\u4e2d\U0001f600 \u05d0"
+
+
+def test_secrets_are_in_no_argument_list_output_or_log(home: Path) -> None:
+    shell = Shell(home)
+    with Server(home, launcher=False) as server:
+        shell.register(["alice"])
+        secret = (home / "tokens" / "alice").read_text().strip()
+        with (home / "agentlink.sqlite3.lock").open("wb") as turn:
+            fcntl.flock(turn, fcntl.LOCK_EX)
+            process = shell.start("create", "Work", "--as", "alice")
+            time.sleep(1)
+            arguments = Path(f"/proc/{process.pid}/cmdline").read_bytes()
+        done = all_ended([process])[0]
+        assert done.status == 0
+        assert secret not in done.out + done.err + server.log() + arguments.decode()
