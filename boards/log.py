@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django.db import connection, models, transaction
 
@@ -31,9 +31,12 @@ bell = threading.Event()
 """Set after each commit of this process; the follower clears it."""
 
 
+_encode: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
+
+
 def canonical(value: Any) -> str:
     """The one JSON form that is digested: ASCII, sorted keys, no spaces."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return _encode(value)
 
 
 def sha256(text: str) -> str:
@@ -125,13 +128,14 @@ def _digested(columns: dict[str, Any]) -> dict[str, Any]:
 
 def head(stream: str) -> tuple[int, str]:
     """The stream's last revision and digest; ``(0, "")`` for an empty stream."""
-    last = Event.objects.filter(stream=stream).order_by("-revision").values_list("revision", "digest").first()
-    return last or (0, "")
+    last = rows.last(Event, "revision", "digest", by="revision", stream=stream)
+    return (last[0], last[1]) if last else (0, "")
 
 
 def last_position() -> int:
     """The log's last position over all streams; 0 when it is empty."""
-    return Event.objects.order_by("-position").values_list("position", flat=True).first() or 0
+    last = rows.last(Event, "position", by="position")
+    return last[0] if last else 0
 
 
 def after(position: int, *, limit: int = 500) -> list[Event]:

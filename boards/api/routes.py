@@ -20,6 +20,7 @@ from boards.queries.reach import reach_of
 from boards.edges import actor_of
 from boards.models import Member, Node
 from boards.queries import answers
+from boards.rows import fetch
 from boards.rules import Refused, World
 from boards.rules.rights import SERVICE_ONLY
 from boards.schemas import Actor, Command, Shape
@@ -67,7 +68,7 @@ def boards(request: HttpRequest, query: Query[bodies.BoardsQuery]) -> HttpRespon
 
 def _node_ids(actor: Actor, refs: list[str]) -> list[str] | None:
     """The nodes that are meant; None when one is a session that is no node yet and so shares no board."""
-    world = World(now(), actor, store.fetch, store.new_id, store.find_session, store.known_sessions)
+    world = World(now(), actor, fetch, store.new_id, store.find_session, store.known_sessions)
     found = [world.resolve(ref) for ref in refs]
     nodes = [who.node_id for who in found if isinstance(who, Node)]
     return nodes if len(nodes) == len(found) else None

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.conf import settings
 
+from boards import rows
 from boards.models import Node
 from boards.schemas import Actor, Command
 from evidence.redaction import RedactionContext, redact
@@ -72,8 +73,8 @@ def clean(command: Command, actor: Actor) -> tuple[Command, list[str]]:
 
 def context_for(node_id: str) -> RedactionContext:
     """What is private depends on whose text it is: its project root becomes relative, other paths vanish."""
-    node = Node.objects.filter(node_id=node_id).first()
-    roots = peers.roots(node.session_id) if node and node.session_id else None
+    found = rows.fetch(Node, node_id=node_id)
+    roots = peers.roots(found[0].session_id) if found and found[0].session_id else None
     root = roots.project_root if roots else None
     return RedactionContext(project_root=root or None, home=str(Path.home()), key=_key())
 

@@ -10,12 +10,11 @@ import structlog
 from django.conf import settings
 from django.db import DatabaseError, models
 
-from boards import log, rules, shapes, words
+from boards import log, rows, rules, shapes, words
 from boards.commands.cleaning import clean
-from boards.commands.store import fetch, find_session, known_sessions, new_id
+from boards.commands.store import Memory, find_session, known_sessions, new_id
 from boards.events import EVENTS, PeerRegistered
 from boards.models import Event, StoredReceipt, Task
-from boards.rows import insert
 from boards.rules import Decision, Refused, World, tasks
 from boards.schemas import Actor, Command, Receipt, TaskCommand
 from boards.times import iso
@@ -57,10 +56,11 @@ def _execute(
     earlier = _earlier(command, actor, key, digest)
     if earlier is not None:
         return earlier
-    world = World(at, actor, fetch, new_id, find_session, known_sessions)
+    world = _world(at, actor)
     try:
         _check_mode(command)
-        _expire_due(command, world)
+        if _expire_due(command, world):
+            world = _world(at, actor)
         _check_revision(command, expected)
         decision = rules.decide(command, world)
     except Refused as no:
@@ -68,11 +68,16 @@ def _execute(
     return _apply(command, actor, at, key, digest, decision, rule_ids)
 
 
+def _world(at: datetime, actor: Actor) -> World:
+    return World(at, actor, Memory().fetch, new_id, find_session, known_sessions)
+
+
 def _earlier(command: Command, actor: Actor, key: str | None, digest: str) -> Receipt | None:
     """The receipt of an earlier call with this key, if there was one."""
-    stored = StoredReceipt.objects.filter(actor=actor.node_id, key=key).first() if key else None
-    if stored is None:
+    found = rows.fetch(StoredReceipt, actor=actor.node_id, key=key) if key else []
+    if not found:
         return None
+    stored = found[0]
     if stored.content_digest != digest:
         sentence = f"The key {key!r} was used for another command before; use a new key for a new wish."
         return Receipt("rejected", command.kind, "key_reused", sentence, key=key)
@@ -87,13 +92,15 @@ def _check_mode(command: Command) -> None:
         )
 
 
-def _expire_due(command: Command, world: World) -> None:
-    """A lease that has ended is an event before anything else happens to its task."""
+def _expire_due(command: Command, world: World) -> bool:
+    """A lease that has ended is an event before anything else happens to its task; whether there was one."""
     if not isinstance(command, TaskCommand) or command.kind == "expire_task":
-        return
+        return False
     task = world.one(Task, task_id=command.task_id, board_id=command.board_id)
-    if task is not None and tasks.overdue(task, world):
-        _append(service(), world.at, Decision([tasks.expiry(task)], task.board_id), [])
+    if task is None or not tasks.overdue(task, world):
+        return False
+    _append(service(), world.at, Decision([tasks.expiry(task)], task.board_id), [])
+    return True
 
 
 def _check_revision(command: Command, expected: int | None) -> None:
@@ -189,15 +196,22 @@ def _entity(decision: Decision) -> dict[str, Any] | None:
     filters = {column: entity_id}
     if kind in ("member", "summary"):
         filters["board_id"] = decision.board_id
-    row: Any = model._default_manager.get(**filters)
-    return {"type": kind, "id": entity_id, "revision": getattr(row, "revision", None)}
+    return {"type": kind, "id": entity_id, "revision": _revision(model, column, filters)}
+
+
+def _revision(model: type[models.Model], column: str, filters: dict[str, Any]) -> int | None:
+    """The entity's own revision; a summary has none."""
+    if not hasattr(model, "revision"):
+        return None
+    found = rows.last(model, "revision", by=column, **filters)
+    return found[0] if found else None
 
 
 def _store(receipt: Receipt, actor: Actor, at: datetime, digest: str) -> None:
     if receipt.key is None:
         return
     body = {name: getattr(receipt, name) for name in Receipt.__dataclass_fields__}
-    insert(
+    rows.insert(
         StoredReceipt,
         actor=actor.node_id,
         key=receipt.key,

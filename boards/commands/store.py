@@ -8,15 +8,25 @@ from typing import Any, TypeVar
 
 from django.db import models
 
+from boards import rows
 from boards.rules import Found
 from peers import queries as peers
 
 M = TypeVar("M", bound=models.Model)
 
 
-def fetch(model: type[M], **filters: Any) -> list[M]:
-    """The rows that fit, in the order of their keys."""
-    return list(model._default_manager.filter(**filters).order_by("pk"))
+class Memory:
+    """Reads each thing once: while a decision is made, no row changes."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, ...], list[Any]] = {}
+
+    def fetch(self, model: type[M], **filters: Any) -> list[M]:
+        """The rows that fit, in the order of their keys."""
+        question = (model, *((name, str(value)) for name, value in filters.items()))
+        if question not in self._known:
+            self._known[question] = rows.fetch(model, **filters)
+        return list(self._known[question])
 
 
 def new_id(prefix: str) -> str:

@@ -17,6 +17,7 @@ from django.db.models import F, Model, Q
 from boards import log, shapes, words
 from boards.models import Blocker, Board, Contract, Delivery, Event, Evidence, Member, Message, Node, Summary, Task
 from boards.queries.needs import needs
+from boards.rows import fetch
 from boards.rules import gate as gates
 from boards.rules.world import Refused, World, unknown
 from boards.schemas import Actor
@@ -330,11 +331,7 @@ def gate(board_id: str, actor: Actor) -> Json:
 
 def _world() -> World:
     """The store as the gate's rules look at it: rows only, nothing is made and nobody is looked for."""
-    return World(now(), Actor(words.SERVICE_NODE, "timer"), _fetch, str, lambda _: None, tuple)
-
-
-def _fetch(model: type[M], **filters: Any) -> list[M]:
-    return list(model._default_manager.filter(**filters).order_by("pk"))
+    return World(now(), Actor(words.SERVICE_NODE, "timer"), fetch, str, lambda _: None, tuple)
 
 
 # --- one thing -------------------------------------------------------------------------------------------------------

@@ -134,7 +134,7 @@ def test_a_real_session_is_found_written_to_and_its_artifact_attached_without_a_
         (["boards", "--limit", "0"], 2, "usage"),
         (["board"], 2, "no_board"),
         (["board", "nope"], 2, "unknown_board"),
-        (["board", "../x"], 2, "unknown_board"),
+        (["board", "../x"], 2, "not_found"),
         (["send", "-", "nobody", "hello"], 2, "unknown_peer"),
         (["send", "-", ",", "hello"], 2, "nobody_named"),
         (["ack", "msg-nope", "accepted"], 2, "unknown_message"),
@@ -351,12 +351,12 @@ def test_a_server_that_was_killed_is_not_missed(home: Path) -> None:
 
 
 def test_a_closed_pipe_is_no_error_message(shell: Shell) -> None:
-    process = shell.start("peers")
-    assert process.stdout is not None
-    process.stdout.close()
-    assert process.stderr is not None
-    assert process.stderr.read() == ""
-    assert process.wait(WAIT) == 128 + signal.SIGPIPE
+    with shell.start("peers") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 128 + signal.SIGPIPE
 
 
 def test_ctrl_c_ends_with_130_and_no_traceback(shell: Shell) -> None:
