@@ -33,6 +33,10 @@ Json = dict[str, Any]
 class Outage(Exception):
     """The request could not be answered at all; the sentence says what was tried."""
 
+    def __init__(self, sentence: str, code: str = "outage") -> None:
+        super().__init__(sentence)
+        self.code = code
+
 
 class NoToken(ConfigError):
     """The node that should act has no usable secret in this home."""
@@ -125,10 +129,20 @@ def _private_line(path: Path) -> str:
 
 
 def _in_process(method: str, target: str, headers: dict[str, str], content: bytes) -> Answer:
-    """The same request, answered by Django in this process; afterwards messages that are due go out."""
+    """The same request, answered by Django in this process. Raises :class:`Outage` when the store cannot be used."""
+    from django.db import DatabaseError
+
     from agentlink_site.server import prepare
 
-    prepare()
+    try:
+        prepare()
+        return _answered(method, target, headers, content)
+    except DatabaseError as error:
+        raise Outage(f"The store of this home cannot be used: {error}.", "store_unavailable") from error
+
+
+def _answered(method: str, target: str, headers: dict[str, str], content: bytes) -> Answer:
+    """Before, sessions are looked at; afterwards, messages that are due go out."""
     if not target.startswith(f"{BASE}/status"):
         _look_once()
     answer = _handled(method, target, headers, content)

@@ -7,6 +7,7 @@ commands and projections need: equality, ``__in`` and ``__gt``, one row written 
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
@@ -16,6 +17,19 @@ from django.db import connection, models
 
 M = TypeVar("M", bound=models.Model)
 Convert = Callable[[Any], Any]
+
+
+_own = threading.local()
+
+
+def _run(sql: str, values: list[Any]) -> Any:
+    """Runs a statement on this thread's cursor: opening one costs more than a small statement."""
+    raw = connection.connection
+    if raw is None or getattr(_own, "raw", None) is not raw:
+        _own.cursor = connection.cursor()
+        _own.raw = connection.connection
+    _own.cursor.execute(sql, values)
+    return _own.cursor
 
 
 def _plain(value: Any) -> Any:
@@ -71,16 +85,14 @@ def _statement(verb: str, model: type[models.Model], names: tuple[str, ...]) -> 
 def insert(model: type[models.Model], **columns: Any) -> None:
     """Adds one row; every column without a database default must be given."""
     sql, convert = _statement("insert", model, tuple(columns))
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [change(value) for change, value in zip(convert, columns.values(), strict=True)])
+    _run(sql, [change(value) for change, value in zip(convert, columns.values(), strict=True)])
 
 
 def update(model: type[models.Model], pk: str, **columns: Any) -> None:
     """Changes one row by primary key; a row that is not there is left alone."""
     sql, convert = _statement("update", model, tuple(columns))
     values = [change(value) for change, value in zip(convert, columns.values(), strict=True)]
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [*values, pk])
+    _run(sql, [*values, pk])
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -124,9 +136,7 @@ def _where(model: type[models.Model], filters: dict[str, Any]) -> tuple[str, lis
 def _read(model: type[models.Model], names: tuple[str, ...], filters: dict[str, Any], tail: str) -> list[list[Any]]:
     head, convert = _columns(model, names)
     where, values = _where(model, filters)
-    with connection.cursor() as cursor:
-        cursor.execute(head + where + tail, values)
-        found = [list(row) for row in cursor.fetchall()]
+    found = [list(row) for row in _run(head + where + tail, values).fetchall()]
     for row in found:
         for place, change in convert:
             row[place] = change(row[place])

@@ -23,6 +23,8 @@ SCAN_SECONDS: Final = 0.4
 TIMER_SECONDS: Final = 0.5
 DELIVERY_SECONDS: Final = 1.0
 """At the latest; a commit wakes the delivery at once."""
+RESTART_SECONDS = 1.0
+"""Before a worker that failed is started again."""
 
 
 def start(stop: threading.Event) -> list[threading.Thread]:
@@ -50,7 +52,7 @@ def _run(name: str, job: Callable[[threading.Event], None], stop: threading.Even
             logger.exception("worker_failed", worker=name)
         finally:
             connections.close_all()
-        stop.wait(1.0)
+        stop.wait(RESTART_SECONDS)
 
 
 def _deliver(stop: threading.Event) -> None:

@@ -48,7 +48,7 @@ def _run() -> int:
     except ConfigError as error:
         return _failed(USAGE, str(error), getattr(error, "code", "bad_setting"))
     except Outage as error:
-        return _failed(OUTAGE, str(error), "outage")
+        return _failed(OUTAGE, str(error), error.code)
 
 
 def _usage(error: typer.TyperException) -> int:

@@ -11,7 +11,7 @@ from agentlink_site.cli import which
 from agentlink_site.cli.app import BoardArgument, app, command
 from agentlink_site.cli.desk import Desk, Json
 from agentlink_site.cli.home import more
-from agentlink_site.cli.terminal import block, line, say, table
+from agentlink_site.cli.terminal import block, brief, line, say, table
 
 GATE_STATUS = {"ready": 0, "blocked": 3, "not_ready": 4}
 SHOWN_MESSAGES = 10
@@ -60,12 +60,12 @@ def _print_board(data: Json) -> None:
     table(("member", "role", "state", "status", "reached"), members, "No members.")
     say()
     contracts = [
-        (c["contractId"], c["actionability"], ", ".join(c["owners"]) or "anybody", c["objective"])
+        (c["contractId"], c["actionability"], ", ".join(c["owners"]) or "anybody", brief(c["objective"]))
         for c in data["contracts"]
     ]
     table(("contract", "state", "owners", "objective"), contracts, "No contracts.")
     say()
-    tasks = [(t["taskId"], t["status"], t["holder"], t["leaseUntil"], t["title"]) for t in data["tasks"]]
+    tasks = [(t["taskId"], t["status"], t["holder"], t["leaseUntil"], brief(t["title"])) for t in data["tasks"]]
     table(("task", "status", "holder", "lease until", "title"), tasks, "No tasks.")
     _print_blockers(data)
     _print_messages(data)
@@ -81,6 +81,9 @@ def _print_blockers(data: Json) -> None:
 
 
 def _print_messages(data: Json) -> None:
+    earlier = data["older"]["messages"] + max(0, len(data["messages"]) - SHOWN_MESSAGES)
+    if earlier:
+        say(f"{earlier} earlier messages are not shown; --json shows the last hundred.")
     for message in data["messages"][-SHOWN_MESSAGES:]:
         steps = ", ".join(f"{line(d['nodeId'])} {d['step']}" for d in message["deliveries"])
         say()

@@ -10,6 +10,11 @@ from typing import Final
 HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Unicode categories that a terminal obeys instead of showing: controls, format and bidi marks, tags, separators."""
 
+CELL: Final = 80
+"""Characters of a free text in one cell of a table."""
+FIRM: Final = 24
+"""A column this narrow is not squeezed for the sake of a wide one."""
+
 
 def visible(text: str) -> str:
     """The text with every control made visible; line breaks and tabs stay."""
@@ -19,6 +24,12 @@ def visible(text: str) -> str:
 def line(text: object) -> str:
     """The same on one line."""
     return "".join(_shown(char) for char in str(text))
+
+
+def brief(text: str) -> str:
+    """The start of a text for one cell of a table; what follows is marked as left out."""
+    first = text.split("\n", 1)[0][:CELL]
+    return first if first == text else f"{first}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _shown(char: str) -> str:
@@ -59,8 +70,9 @@ def _drawn(heads: Sequence[str], rows: list[list[str]]) -> None:
     from rich.text import Text
 
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for head in heads:
-        drawn.add_column(head, overflow="fold")
+    for column, head in enumerate(heads):
+        longest = max(len(text) for text in (head, *(row[column] for row in rows)))
+        drawn.add_column(head, overflow="fold", min_width=longest if longest <= FIRM else None)
     for row in rows:
         drawn.add_row(*(Text(cell) for cell in row))
     Console(markup=False, emoji=False, highlight=False).print(drawn)

@@ -73,8 +73,8 @@ def clean(command: Command, actor: Actor) -> tuple[Command, list[str]]:
 
 def context_for(node_id: str) -> RedactionContext:
     """What is private depends on whose text it is: its project root becomes relative, other paths vanish."""
-    found = rows.fetch(Node, node_id=node_id)
-    roots = peers.roots(found[0].session_id) if found and found[0].session_id else None
+    node = rows.last(Node, "session_id", by="node_id", node_id=node_id)
+    roots = peers.roots(node[0]) if node and node[0] else None
     root = roots.project_root if roots else None
     return RedactionContext(project_root=root or None, home=str(Path.home()), key=_key())
 

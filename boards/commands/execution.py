@@ -13,7 +13,7 @@ from django.db import DatabaseError, models
 from boards import log, rows, rules, shapes, words
 from boards.commands.cleaning import clean
 from boards.commands.store import Memory, find_session, known_sessions, new_id
-from boards.events import EVENTS, PeerRegistered
+from boards.events import EVENTS, EventData, PeerRegistered
 from boards.models import Event, StoredReceipt, Task
 from boards.rules import Decision, Refused, World, tasks
 from boards.schemas import Actor, Command, Receipt, TaskCommand
@@ -74,15 +74,15 @@ def _world(at: datetime, actor: Actor) -> World:
 
 def _earlier(command: Command, actor: Actor, key: str | None, digest: str) -> Receipt | None:
     """The receipt of an earlier call with this key, if there was one."""
-    found = rows.fetch(StoredReceipt, actor=actor.node_id, key=key) if key else []
-    if not found:
+    columns = ("content_digest", "body")
+    stored = rows.last(StoredReceipt, *columns, by="id", actor=actor.node_id, key=key) if key else None
+    if stored is None:
         return None
-    stored = found[0]
-    if stored.content_digest != digest:
+    known, text = stored
+    if known != digest:
         sentence = f"The key {key!r} was used for another command before; use a new key for a new wish."
         return Receipt("rejected", command.kind, "key_reused", sentence, key=key)
-    body = json.loads(stored.body)
-    return Receipt(**{**body, "outcome": "already_applied"})
+    return Receipt(**{**json.loads(text), "outcome": "already_applied"})
 
 
 def _check_mode(command: Command) -> None:
@@ -161,7 +161,7 @@ def _apply(
         key=key,
         board_id=decision.board_id or None,
         revision=revision,
-        entity=_entity(decision),
+        entity=_entity(decision, appended),
         events=[item.event_id for item in appended],
         extra=decision.extra,
     )
@@ -188,23 +188,28 @@ def _append(actor: Actor, at: datetime, decision: Decision, rule_ids: list[str])
     return appended
 
 
-def _entity(decision: Decision) -> dict[str, Any] | None:
+def _entity(decision: Decision, appended: list[log.Appended]) -> dict[str, Any] | None:
+    """The row that the command speaks of, at the revision that it has now."""
     if decision.entity is None:
         return None
     kind, entity_id = decision.entity
+    moved = [item.event.revision for item in appended if _moves(item.event.data, kind, entity_id)]
+    revision = moved[-1] if moved else _stored_revision(kind, entity_id, decision.board_id)
+    return {"type": kind, "id": entity_id, "revision": revision}
+
+
+def _moves(event: EventData, kind: str, entity_id: str) -> bool:
+    return event.entity is not None and event.entity[0] == kind and getattr(event, event.entity[1]) == entity_id
+
+
+def _stored_revision(kind: str, entity_id: str, board_id: str) -> int | None:
+    """The revision of a row that no event of this command moved; a summary has none."""
     model, column = shapes.ENTITIES[kind]
     filters = {column: entity_id}
     if kind in ("member", "summary"):
-        filters["board_id"] = decision.board_id
-    return {"type": kind, "id": entity_id, "revision": _revision(model, column, filters)}
-
-
-def _revision(model: type[models.Model], column: str, filters: dict[str, Any]) -> int | None:
-    """The entity's own revision; a summary has none."""
-    if not hasattr(model, "revision"):
-        return None
-    found = rows.last(model, "revision", by=column, **filters)
-    return found[0] if found else None
+        filters["board_id"] = board_id
+    row: Any = model._default_manager.get(**filters)
+    return getattr(row, "revision", None)
 
 
 def _store(receipt: Receipt, actor: Actor, at: datetime, digest: str) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from boards import log, times
+from boards.queries.pages import snapshot
 
 
 class Clock:
@@ -28,4 +29,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Time stands still unless a test moves it."""
     clock = Clock()
     monkeypatch.setattr(log, "now", clock)
+    return clock
+
+
+@pytest.fixture
+def page_clock(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Pages look at the same clock."""
+    monkeypatch.setattr(snapshot, "now", clock)
     return clock

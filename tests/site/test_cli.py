@@ -389,13 +389,13 @@ def _syscall(pid: int) -> str:
 
 
 HOSTILE = "plain \x1b]52;c;ZXZpbA==\x07 \x1b[2J\x1b[31mred \x9b31m \rover\bwrite \u202etxt.exe \u200bzero [bold]x[/] :smile: \U000e0041 \x7f"
-GOLDEN = Path(__file__).with_name("golden") / "contract_show.txt"
+GOLDEN = Path(__file__).with_name("golden")
 
 
 def in_terminal(shell: Shell, *arguments: str, **more: str) -> str:
     """What a terminal would get."""
     main, second = pty.openpty()
-    env = environment(shell.home, TERM="xterm-256color", COLUMNS="100", **more)
+    env = environment(shell.home, **{"TERM": "xterm-256color", "COLUMNS": "100", **more})
     with subprocess.Popen(
         program(*arguments), env=env, cwd=shell.home.parent, stdin=second, stdout=second, stderr=second
     ) as process:
@@ -414,45 +414,104 @@ def in_terminal(shell: Shell, *arguments: str, **more: str) -> str:
     return b"".join(parts).decode().replace("\r\n", "\n")
 
 
+COUNTS = {"unclaimed": 1, "blocked": 1, "needsYou": 1, "unverified": 0}
+REACH = {"kind": "push", "sentence": HOSTILE}
+CONTRACT = {
+    "contractId": "record", "boardId": "work", "status": "proposed", "actionability": "needs_acceptance", "textRevision": 1,
+    "objective": f"{HOSTILE}\nsecond line", "owners": {"alice": [HOSTILE]}, "acceptedBy": [], "allowedActions": [],
+    "stopConditions": [], "requiredEvidence": [{"id": "proof-1", "text": HOSTILE}], "missing": [{"detail": HOSTILE}],
+}  # fmt: skip
+BOARD = {
+    "boardId": "work", "title": HOSTILE, "status": "active", "sourceRevision": 7, "objective": HOSTILE, "counts": COUNTS,
+    "members": [{"nodeId": HOSTILE, "role": "worker", "state": "joined", "status": "idle", "reach": REACH}],
+    "contracts": [CONTRACT], "older": {"messages": 3}, "updatedAt": "2026-11-30T10:00:00.000Z",
+    "tasks": [{"taskId": "record", "status": "claimed", "holder": HOSTILE, "leaseUntil": None, "title": HOSTILE}],
+    "blockers": [{"blockerId": "blk-1", "status": "open", "openedBy": HOSTILE, "summary": HOSTILE}],
+    "messages": [{
+        "messageId": "msg-1", "createdAt": "2026-11-30T10:00:00.000Z", "type": "status_request", "from": HOSTILE,
+        "content": f"{HOSTILE}\nagentlink: forged [line]", "deliveries": [{"nodeId": HOSTILE, "step": "queued"}],
+    }],
+}  # fmt: skip
+PEER = {"nodeId": None, "sessionId": HOSTILE, "name": HOSTILE, "status": "idle", "source": HOSTILE, "lastActivityAt": None, "reach": REACH}
+CANNED = {
+    "/boards/work": BOARD,
+    "/contracts/record": CONTRACT,
+    "/boards": {"boards": [BOARD], "nextCursor": None},
+    "/peers": {"peers": [PEER], "nextCursor": None},
+    "/boards/work/gate": {"state": "not_ready", "missing": [{"category": "peer_evidence", "detail": HOSTILE}]},
+    "/boards/none": {"status": 404, "detail": HOSTILE, "code": HOSTILE},
+}
+"""What a server would say that lets everything through: the last wall must hold alone."""
+SHOWS = {
+    "contract": ("contract", "show", "record"), "board": ("board", "work"), "boards": ("boards",), "peers": ("peers",),
+    "gate": ("gate", "work"), "error": ("board", "none"),
+}  # fmt: skip
+
+
 @pytest.fixture
-def hostile(shell: Shell) -> Shell:
-    shell.register(["alice"])
-    shell.ok("create", "Work", "--objective", HOSTILE, "--member", "alice")
-    shell.ok("contract", "new", "work", "--id", "record", "--objective", f"{HOSTILE}\nsecond line", "--owner", f"alice={HOSTILE}", "--requires", HOSTILE)
-    shell.ok("send", "work", "alice", f"{HOSTILE}\nagentlink: forged line", "--type", "status_request")
-    return shell
+def hostile(shell: Shell) -> Iterator[Shell]:
+    """A home whose server says only what is canned."""
+    shell.home.mkdir(mode=0o700)
+    place = str(shell.home.parent / "canned.sock")
+    facts = {"pid": os.getpid(), "startedAt": "-", "url": "http://127.0.0.1:1/", "socket": place}
+    with closing(socket.socket(socket.AF_UNIX)) as listening, (shell.home / "server.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.write(str(os.getpid()))
+        lock.flush()
+        listening.bind(place)
+        listening.listen()
+        (shell.home / "server.json").write_text(json.dumps(facts))
+        threading.Thread(target=_say_canned, args=(listening,), daemon=True).start()
+        yield shell
+        listening.shutdown(socket.SHUT_RDWR)
 
 
-def test_hostile_text_in_a_terminal_is_golden(hostile: Shell) -> None:
-    shown = in_terminal(hostile, "contract", "show", "record")
-    assert shown == GOLDEN.read_text()
+def _say_canned(listening: socket.socket) -> None:
+    while True:
+        try:
+            caller, _ = listening.accept()
+        except OSError:
+            return
+        with closing(caller):
+            target = caller.recv(1 << 20).split()[1].decode().removeprefix("/api/agentlink").partition("?")[0]
+            body = CANNED[target]
+            status = "404 Not Found" if body.get("status") == 404 else "200 OK"
+            content = json.dumps(body).encode()
+            caller.sendall(f"HTTP/1.1 {status}\r\nContent-Length: {len(content)}\r\n\r\n".encode() + content)
 
 
-@pytest.mark.parametrize("words", [("board",), ("boards",), ("contract", "show", "record"), ("gate",), ("claim", "work", "record"), ("peers",)])
+@pytest.mark.parametrize("name", SHOWS)
+def test_hostile_text_in_a_terminal_is_golden(hostile: Shell, name: str) -> None:
+    shown = in_terminal(hostile, *SHOWS[name], TERM="dumb")
+    assert shown == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", SHOWS)
 @pytest.mark.parametrize("more", [{}, {"NO_COLOR": "1"}])
-def test_nothing_that_agents_wrote_reaches_the_terminal_as_a_control(hostile: Shell, words: tuple[str, ...], more: dict[str, str]) -> None:
-    shown = in_terminal(hostile, *words, **more)
-    ours = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+def test_nothing_that_agents_wrote_reaches_the_terminal_as_a_control(hostile: Shell, name: str, more: dict[str, str]) -> None:
+    shown = in_terminal(hostile, *SHOWS[name], **more)
+    ours = re.sub(r"\x1b\[(?:[013]|22)?m", "", shown)
     assert ours == terminal.visible(ours)
-    assert "[31m" not in re.sub(r"\u241b\[31m", "", ours)
+    assert "\N{SYMBOL FOR ESCAPE}[2J" in re.sub(r"\s", "", ours)
     assert not re.search(r"^agentlink: forged", ours, re.MULTILINE)
 
 
 def test_json_in_a_terminal_is_escaped(hostile: Shell) -> None:
-    shown = in_terminal(hostile, "board", "--json")
+    shown = in_terminal(hostile, "board", "work", "--json")
     assert shown.isascii()
     assert terminal.visible(shown) == shown
     assert "\\u001b" in shown
 
 
 def test_a_pipe_gets_plain_lines_without_colour_or_wrapping(hostile: Shell) -> None:
-    out = hostile.ok("board").out
+    out = hostile.ok("board", "work").out
     assert "\x1b" not in out
-    assert max(len(line) for line in out.split("\n")) > 200
+    rows = [line for line in out.split("\n") if line.startswith("record ")]
+    assert len(rows) == 2, "one line a row, however narrow the screen"
 
 
 def test_an_ascii_terminal_gets_escapes_instead_of_an_error(hostile: Shell) -> None:
-    done = hostile.ok("board", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    done = hostile.ok("board", "work", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert done.out.isascii()
 
 

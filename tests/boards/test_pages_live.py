@@ -1,0 +1,294 @@
+"""Live equals fresh: after every event, an old page whose regions fetched themselves is the page of now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from boards.events import EVENTS
+from boards.models import Event
+from boards.views import regions as region_views
+from tests.boards.pages import Story, completed, get, page, refetched, regions, text
+from tests.people import claim, done
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("page_clock")]
+
+
+Prepared = Callable[[], Any]
+CASES: dict[str, Callable[[Story], Prepared]] = {}
+NOT_SHOWN = {
+    "agentlink.identity.created": "it comes before any page",
+    "agentlink.peer.discovered": "who is there is read from the sessions' own rows, not from the log",
+}
+
+
+def case(name: str) -> Callable[[Callable[[Story], Prepared]], Callable[[Story], Prepared]]:
+    """What must be there before, and (returned) the step that makes the event."""
+
+    def keep(function: Callable[[Story], Prepared]) -> Callable[[Story], Prepared]:
+        CASES[f"agentlink.{name}"] = function
+        return function
+
+    return keep
+
+
+@case("peer.registered")
+def _(story):
+    return lambda: done("register_node", story.who.human, name="carol")
+
+
+@case("peer.updated")
+def _(story):
+    return lambda: done("update_node", story.who.alice, node_id="alice", name="Alice A")
+
+
+@case("board.created")
+def _(story):
+    return lambda: done("create_board", story.who.human, title="Another board")
+
+
+@case("board.updated")
+def _(story):
+    return lambda: story.give("update_board", story.who.human, title="Light and sound")
+
+
+@case("board.invited")
+def _(story):
+    return lambda: story.give("invite", story.who.human, node="mallory", role="observer")
+
+
+@case("board.joined")
+def _(story):
+    return lambda: story.give("join_board", story.who.alice)
+
+
+@case("board.left")
+def _(story):
+    return lambda: story.give("leave_board", story.who.bob)
+
+
+@case("board.closed")
+def _(story):
+    completed(story)
+    return lambda: story.give("close_board", story.who.human)
+
+
+@case("contract.proposed")
+def _(story):
+    return story.propose
+
+
+@case("contract.accepted")
+def _(story):
+    contract_id = story.propose()
+    return lambda: story.give("accept_contract", story.who.alice, contract_id=contract_id)
+
+
+@case("contract.rejected")
+def _(story):
+    contract_id = story.propose()
+    return lambda: story.give("reject_contract", story.who.alice, contract_id=contract_id, reason="no")
+
+
+@case("contract.activated")
+@case("task.claimed")
+def _(story):
+    contract_id = story.accept()
+    return lambda: claim(story.who, story.board_id, contract_id)
+
+
+@case("contract.blocked")
+@case("blocker.opened")
+def _(story):
+    contract_id = story.accept()
+    wish = {"contract_id": contract_id, "stop_condition_id": "stop-1", "summary": "busy"}
+    return lambda: story.give("open_blocker", story.who.alice, **wish)
+
+
+@case("contract.unblocked")
+@case("blocker.resolved")
+def _(story):
+    blocker_id = story.blocked()
+    return lambda: story.give("resolve_blocker", story.who.human, blocker_id=blocker_id, resolution="free again")
+
+
+@case("contract.completed")
+@case("task.completed")
+def _(story):
+    contract_id, fencing = story.claim()
+    story.give("verify_evidence", story.who.human, evidence_id=story.attach(contract_id))
+    return lambda: story.give("complete_task", story.who.alice, task_id=contract_id, fencing=fencing)
+
+
+@case("task.renewed")
+def _(story):
+    contract_id, fencing = story.claim()
+    return lambda: story.give("renew_task", story.who.alice, task_id=contract_id, fencing=fencing, lease_seconds=7200)
+
+
+@case("task.released")
+def _(story):
+    contract_id, fencing = story.claim()
+    return lambda: story.give("release_task", story.who.alice, task_id=contract_id, fencing=fencing)
+
+
+@case("task.expired")
+def _(story):
+    contract_id = story.accept()
+    story.give("claim_task", story.who.alice, task_id=contract_id, lease_seconds=60)
+    return lambda: story.found("expire_task", task_id=contract_id)
+
+
+@case("message.sent")
+def _(story):
+    return story.send
+
+
+@case("message.received")
+def _(story):
+    story.send()
+    return lambda: story.step("handed", adapter="agintiflow")
+
+
+@case("message.applied")
+def _(story):
+    story.send()
+    return lambda: story.step("applied")
+
+
+@case("message.acknowledged")
+def _(story):
+    message_id = story.send()
+    wish = {"message_id": message_id, "answer": "blocked", "note": "no camera"}
+    return lambda: story.give("acknowledge_message", story.who.alice, **wish)
+
+
+@case("message.expired")
+def _(story):
+    story.send()
+    return lambda: story.step("expired")
+
+
+@case("message.undeliverable")
+def _(story):
+    story.send()
+    return lambda: story.step("undeliverable", reason="The session's folder is gone.")
+
+
+@case("message.withdrawn")
+def _(story):
+    message_id = story.send()
+    return lambda: story.give("withdraw_message", story.who.human, message_id=message_id)
+
+
+@case("evidence.attached")
+def _(story):
+    contract_id = story.accept()
+    return lambda: story.attach(contract_id)
+
+
+def judged(story: Story, verdict: str) -> Prepared:
+    evidence_id = story.attach(story.accept())
+    line = {"name": "exists", "verdict": verdict, "detail": f"The file is {verdict}."}
+    return lambda: story.found("record_checks", evidence_id=evidence_id, checks=[line], verdict=verdict)
+
+
+for _event, _verdict in (("checked", "unverified"), ("verified",) * 2, ("rejected",) * 2, ("stale",) * 2):
+    case(f"evidence.{_event}")(lambda story, verdict=_verdict: judged(story, verdict))
+
+
+@case("summary.created")
+def _(story):
+    wish = {"node": "alice", "summary": {"node": "alice"}, "text": "status: recording"}
+    return lambda: story.give("summarize_session", story.who.alice, **wish)
+
+
+def test_every_event_has_a_case_or_a_reason_why_no_page_shows_it():
+    assert set(CASES) | set(NOT_SHOWN) == set(EVENTS)
+    assert not set(CASES) & set(NOT_SHOWN)
+
+
+@pytest.mark.parametrize("event_type", CASES)
+def test_old_pages_with_refetched_regions_equal_fresh_pages_and_did_change(event_type, clock):
+    story = Story()
+    step = CASES[event_type](story)
+    clock.move(300)
+    paths = [*story.views, "/"]
+    old = {path: page(path) for path in paths}
+    parts = {path: regions(old[path]) for path in paths}
+    before = Event.objects.count()
+    step()
+    assert event_type in Event.objects.filter(position__gt=before).values_list("type", flat=True)
+    changed = False
+    for path in paths:
+        fresh = page(path)
+        assert refetched(old[path], parts[path]) == fresh, path
+        changed = changed or fresh != old[path]
+    assert changed, f"no page shows {event_type}"
+
+
+def test_the_comparison_catches_a_region_that_forgets_to_look_at_the_log(monkeypatch):
+    """A planted bug: with a cache key that has no revision, a proposed contract changes no page."""
+    monkeypatch.setattr(region_views, "_kept", type(region_views._kept)())
+    story = Story()
+    with monkeypatch.context() as patch:
+        patch.setattr(region_views, "_key", lambda asked: f"{asked.name}|{asked.current}|{asked.board is None}")
+        old = page(story.url)
+        story.propose()
+        assert page(story.url) == old
+    assert page(story.url) != old
+
+
+def test_an_unchanged_region_is_not_sent_again_and_a_changed_one_is(clock):
+    story = Story()
+    url = f"{story.url}regions/contracts"
+    first = get(url)
+    assert first.headers["Cache-Control"] == "private, no-cache"
+    etag = first.headers["ETag"]
+    again = get(url, if_none_match=etag)
+    assert (again.status_code, again.content) == (304, b"")
+    clock.move(21)
+    assert get(url, if_none_match=etag).status_code == 200, "ages move on"
+    etag = get(url).headers["ETag"]
+    story.propose()
+    assert "run-1" in text(get(url, if_none_match=etag))
+
+
+def test_a_region_is_rendered_once_however_many_people_watch(monkeypatch):
+    story = Story()
+    rendered = []
+    real = region_views.render_to_string
+    monkeypatch.setattr(region_views, "render_to_string", lambda *a, **k: (rendered.append(a[0]), real(*a, **k))[1])
+    for _ in range(5):
+        get(f"{story.url}regions/messages")
+    assert rendered == ["boards/regions/messages.html"]
+
+
+def test_regions_in_memory_stay_bounded(monkeypatch):
+    story = Story()
+    monkeypatch.setattr(region_views, "KEPT", 3)
+    for window in range(100, 1000, 100):
+        get(f"{story.url}regions/messages?window={window}")
+    assert len(region_views._kept) == 3
+
+
+def test_more_than_a_hundred_messages_load_above_on_demand(clock):
+    story = Story()
+    for number in range(105):
+        clock.move(4)
+        story.send(content=f"message number {number}.", requires_ack=False)
+    shown = text(get(f"{story.url}regions/messages"))
+    assert "message number 5." in shown and "message number 4." not in shown and "Older messages (5)" in shown
+    more = text(get(f"{story.url}regions/messages?window=200"))
+    assert "message number 0." in more and "Older messages" not in more
+    assert f'hx-get="{story.url}regions/messages?window=200"' in more, "the wider region keeps fetching itself as wide"
+
+
+def test_a_long_message_is_shown_in_part_and_whole_on_demand():
+    story = Story()
+    message_id = story.send(content="a " * 3000 + "the end")
+    shown = text(get(f"{story.url}regions/messages"))
+    assert "the end" not in shown and "more characters" in shown
+    assert "the end" in text(get(f"{story.url}messages/{message_id}"))

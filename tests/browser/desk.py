@@ -1,0 +1,125 @@
+"""One AgentLink on a copy of the real home: its server, its sessions' files, and other programs that write at once."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tests.fixtures import Fixture, unpack
+from tests.peers.stores import append, items
+from tests.site.desks import Shell
+from tests.site.servers import WAIT, Server, environment
+
+RECORDER, PATCH, SUPERVISOR = "kv260-recorder", "arduino-patch", "supervisor-main"
+"""Three sessions of the fixture home, one in each of its projects."""
+KEYED = "alk_"
+
+
+class Desk:
+    """A home below ``folder`` (short: a unix socket lies in it), and the server that runs on it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.fixture: Fixture = unpack(folder)
+        self.home = folder / "home"
+        self.more = {"AGINTIFLOW_HOME": str(self.fixture.home)}
+        self.shell = Shell(self.home, self.more)
+        self.server = Server(self.home, launcher=False, **self.more)
+
+    def __enter__(self) -> Desk:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.server.__exit__(kind, error, at)
+
+    # --- the server ---------------------------------------------------------------------------------------------------
+
+    @property
+    def link(self) -> str:
+        """A new one-time login link."""
+        answer = self.server.ask_unix("POST", "/api/agentlink/login-links")
+        return str(answer.json["loginUrl"])
+
+    def kill(self) -> None:
+        """SIGKILL, as a crash would be."""
+        self.server.stop(signal.SIGKILL)
+
+    def restart(self) -> None:
+        """A new process on the same home and the same port."""
+        self.server = Server(self.home, "--port", str(self.server.port), launcher=False, **self.more)
+
+    # --- other programs -----------------------------------------------------------------------------------------------
+
+    def board(self, title: str, *sessions: str, **roles: str) -> str:
+        """A board made by the command line with these sessions as workers; its id."""
+        members = [part for session in sessions for part in ("--member", f"{session}={roles.get(session, 'worker')}")]
+        return str(self.shell.json("create", title, *members)["boardId"])
+
+    def contract(self, board: str, objective: str, *arguments: str) -> str:
+        """A contract proposed by the command line; its id."""
+        made = self.shell.json("contract", "new", board, "--objective", objective, *arguments)
+        return str(made["contractId"])
+
+    def node(self, session: str) -> str:
+        """The node of a session that is a member of some board."""
+        peers = self.shell.json("peers", "--limit", "500")["peers"]
+        return str(next(peer["nodeId"] for peer in peers if peer["sessionId"] == session))
+
+    def start(self, script: str, *arguments: str) -> subprocess.Popen[str]:
+        """A program of its own that writes through the client of this home."""
+        return subprocess.Popen(
+            [sys.executable, "-c", script, *arguments], env=environment(self.home, **self.more), cwd=self.home.parent,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    # --- a session's files --------------------------------------------------------------------------------------------
+
+    def folder(self, session: str) -> Path:
+        """The session's folder in AgInTiFlow's home."""
+        return self.fixture.home / "sessions" / session
+
+    def happens(self, session: str, kind: str, **data: Any) -> str:
+        """AgInTiFlow appends one event to a session's log; its time."""
+        at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        append(self.folder(session) / "events.jsonl", {"timestamp": at, "type": kind, "data": data})
+        return at
+
+    def writes_file(self, session: str, path: str, text: str) -> Path:
+        """The session's agent writes a file of its project, and AgInTiFlow says so in the log."""
+        state = json.loads((self.folder(session) / "state.json").read_text())
+        cwd = state["commandCwd"]
+        place = Path(cwd) / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+        diff = "".join([f"--- a/{path}\n+++ b/{path}\n", *(f"+{line}\n" for line in text.splitlines())])
+        self.happens(session, "file.changed", path=path, action="write", diff=diff, commandCwd=cwd)
+        return place
+
+    def inbox(self, session: str) -> list[dict[str, Any]]:
+        """What is queued for the session, every line whole."""
+        return items(self.folder(session))
+
+    def applies(self, session: str, message_id: str) -> None:
+        """The session takes the message into its conversation."""
+        item = f"inbox-agentlink-{message_id}"
+        prompt = next(one["content"] for one in self.inbox(session) if one["id"] == item)
+        self.happens(session, "conversation.queued_input_applied", id=item, prompt=prompt)
+
+    def answers(self, session: str, message_id: str) -> subprocess.CompletedProcess[str]:
+        """The session's agent runs the very command that the message told it."""
+        item = next(one for one in self.inbox(session) if one["id"] == f"inbox-agentlink-{message_id}")
+        line = next(line for line in item["content"].splitlines() if " ack " in line)
+        words = shlex.split(line)
+        extra = dict(word.split("=", 1) for word in words if word.startswith("AGENTLINK_HOME="))
+        command = [word for word in words if not word.startswith("AGENTLINK_HOME=")]
+        done = subprocess.run(
+            command, env=environment(self.home, **self.more, **extra), capture_output=True, text=True, timeout=WAIT
+        )
+        assert done.returncode == 0, done
+        return done
