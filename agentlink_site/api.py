@@ -17,7 +17,8 @@ from ninja.operation import Operation
 
 from agentlink_site import __version__, reference
 from boards.api import TOO_LARGE, JsonParser, Malformed, malformed, problem, refused, router
-from boards.api.documents import READ, answers as documented, components
+from boards.api.documents import READ, components
+from boards.api.documents import answers as documented
 from boards.api.replies import ok, sentence_of
 from boards.api.routes import reader
 from boards.queries import answers

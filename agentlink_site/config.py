@@ -22,7 +22,7 @@ RIGHT = {
     "database_url": "postgresql://user:password@host:port/name",
     "node": "the id of a node: letters, digits and . _ : - only, at most 128 characters, without '..'",
     "board": "the id of a board: letters, digits and . _ : - only, at most 128 characters, without '..'",
-    "mode": "off, local, project, manual-peer or team (mesh is not a coordination mode)",
+    "mode": "off or local (the other modes are not there yet, and mesh is not a coordination mode)",
     "log_level": "debug, info, warning or error",
 }
 SECRET = {"database_url"}
@@ -78,7 +78,7 @@ class Config(BaseSettings):
     database_url: Annotated[SecretStr, AfterValidator(_postgres)] | None = None
     node: ForeignId | None = None
     board: ForeignId | None = None
-    mode: Literal["off", "local", "project", "manual-peer", "team"] | None = None
+    mode: Literal["off", "local"] | None = None
     """None: the mode kept in the home decides (`local` on a fresh one)."""
     log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_lower)] = "warning"
 

@@ -1,4 +1,4 @@
-"""Which database, and which SQLite: one file in the home, or PostgreSQL by one setting."""
+"""Which database, and which SQLite: one file in the home."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from agentlink_site.config import Config, ConfigError
 
@@ -32,7 +31,7 @@ def use_newest_sqlite() -> None:
 def databases(config: Config) -> dict[str, dict[str, Any]]:
     """Django's DATABASES for this start."""
     if config.database_url is not None:
-        return {"default": _postgresql(config.database_url.get_secret_value())}
+        raise ConfigError("AGENTLINK_DATABASE_URL is set, but this version keeps everything in its own file; unset it.")
     return {"default": _sqlite(config.home)}
 
 
@@ -48,20 +47,4 @@ def _sqlite(home: Path) -> dict[str, Any]:
         },
         # A file: in memory there is no WAL and no second process.
         "TEST": {"NAME": str(home / "test.sqlite3")},
-    }
-
-
-def _postgresql(url: str) -> dict[str, Any]:
-    if find_spec("psycopg") is None:
-        raise ConfigError("AGENTLINK_DATABASE_URL needs psycopg 3; install it with `pip install 'psycopg[binary]'`.")
-    parts = urlsplit(url)
-    return {
-        "ENGINE": "django.db.backends.postgresql",
-        "NAME": unquote(parts.path.lstrip("/")),
-        "USER": unquote(parts.username or ""),
-        "PASSWORD": unquote(parts.password or ""),
-        "HOST": unquote(parts.hostname or ""),
-        "PORT": str(parts.port or ""),
-        "CONN_MAX_AGE": None,
-        "CONN_HEALTH_CHECKS": True,
     }

@@ -18,7 +18,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import connection
 from django.urls import path
 
-from boards import log
+from boards import log, words
 from boards.edges import actor_from
 from boards.keys import pair
 from boards.models import Board, Event, Member, Node
@@ -174,6 +174,8 @@ def _announce(position: int) -> int:
     while rows:
         committed.set()
         registry.ring(_frames(rows))
+        if any(row.stream == words.HOME_STREAM for row in rows):
+            presence_changed()  # a node's name or role stands on every page that shows it
         position = rows[-1].position
         rows = log.after(position)
     return position

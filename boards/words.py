@@ -99,4 +99,3 @@ HOME_STREAM: Final = ""
 """How the log's home stream (``boardId: null``) is keyed in the database."""
 
 Surface = Literal["panel", "api", "cli", "mcp", "folder", "timer"]
-Mode = Literal["off", "local", "project", "manual-peer", "team"]

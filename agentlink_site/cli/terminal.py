@@ -14,6 +14,8 @@ CELL: Final = 80
 """Characters of a free text in one cell of a table."""
 FIRM: Final = 24
 """A column this narrow is not squeezed for the sake of a wide one."""
+GAP: Final = 3
+"""Columns between two cells."""
 
 
 def visible(text: str) -> str:
@@ -69,13 +71,21 @@ def _drawn(heads: Sequence[str], rows: list[list[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    console = Console(markup=False, emoji=False, highlight=False)
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for column, head in enumerate(heads):
-        longest = max(len(text) for text in (head, *(row[column] for row in rows)))
-        drawn.add_column(head, overflow="fold", min_width=longest if longest <= FIRM else None)
+    for head, width in zip(heads, _firm(heads, rows, console.width), strict=True):
+        drawn.add_column(head, overflow="fold", min_width=width)
     for row in rows:
         drawn.add_row(*(Text(cell) for cell in row))
-    Console(markup=False, emoji=False, highlight=False).print(drawn)
+    console.print(drawn)
+
+
+def _firm(heads: Sequence[str], rows: list[list[str]], room: int) -> list[int | None]:
+    """The width that each narrow column keeps; none when the screen is too narrow for that."""
+    longest = [max(len(text) for text in column) for column in zip(heads, *rows, strict=True)]
+    firm = [width if width <= FIRM else None for width in longest]
+    needed = sum((width or FIRM // 2) + GAP for width in firm)
+    return firm if needed <= room else [None] * len(firm)
 
 
 def _aligned(heads: Sequence[str], rows: list[list[str]]) -> None:

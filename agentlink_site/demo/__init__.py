@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 from typing import Final
 
+from agentlink_site import running, server
 from agentlink_site.demo.example import Example, lay_out
 
 KEPT: Final = frozenset({"AGENTLINK_LOG_LEVEL", "AGENTLINK_HOST"})
@@ -44,17 +45,24 @@ def _interrupt(*_: object) -> None:
 def _serve(scratch: Path, port: int | None, open_browser: bool) -> int:
     example = lay_out(scratch)
     home = _enter(example)
-    from agentlink_site import server
-    from agentlink_site.demo import story
-
     stop = threading.Event()
-    player = threading.Thread(target=story.play, args=(example, home, stop), name="demo", daemon=True)
+    player = threading.Thread(target=_play, args=(example, home, stop), name="demo", daemon=True)
     player.start()
     try:
         return server.up(port=port, open_browser=open_browser)
     finally:
         stop.set()
         player.join(5.0)
+
+
+def _play(example: Example, home: Path, stop: threading.Event) -> None:
+    """The story, once the server is ready: before that Django is not."""
+    while running.read(home) is None:
+        if stop.wait(0.1):
+            return
+    from agentlink_site.demo import story
+
+    story.play(example, home, stop)
 
 
 def _enter(example: Example) -> Path:

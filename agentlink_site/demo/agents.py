@@ -76,7 +76,7 @@ class ScriptedAgent:
         return [item for item in self._records("inbox.jsonl") if f"id:{item['id']}" not in done]
 
     def take_in(self) -> list[Json]:
-        """Takes every waiting item into its conversation, as AgInTiFlow does: the log first, then the inbox's own note."""
+        """Takes every waiting item into its conversation, as AgInTiFlow does: first the log, then the inbox's note."""
         items = self.waiting()
         for item in items:
             given = {"id": item["id"], "prompt": item["content"]}
@@ -94,8 +94,10 @@ class ScriptedAgent:
         execute(wish, self.actor, key=f"demo-{message_id}-{answer}")
 
     def _records(self, name: str) -> list[Json]:
+        """The whole lines; one that is being written right now comes next time."""
         path = self.folder / name
-        return [json.loads(line) for line in path.read_text().splitlines() if line] if path.exists() else []
+        whole = path.read_text().rpartition("\n")[0] if path.exists() else ""
+        return [json.loads(line) for line in whole.splitlines() if line]
 
 
 def _change(path: str, before: bytes, after: bytes) -> Json:
@@ -115,5 +117,3 @@ def _change(path: str, before: bytes, after: bytes) -> Json:
         "diff": "\n".join([f"--- a/{path}", f"+++ b/{path}", "@@ line 1 @@", *removed, *added]),
         "toolName": "apply_patch" if before else "write_file",
     }
-
-

@@ -1,7 +1,7 @@
 """The packaged example, laid out in a scratch folder as if its sessions had been running up to this moment.
 
 The files are AgInTiFlow's own forms. Their clock ends at noon of a fixed day and their folders lie below ``/demo``; here
-the times are moved to now, the folders to the scratch folder, and the index and the pointers are written as AgInTiFlow does.
+times are moved to now and folders to the scratch folder; index and pointers are written as AgInTiFlow writes them.
 """
 
 from __future__ import annotations

@@ -39,11 +39,11 @@ def execute(command: Command, actor: Actor, *, key: str | None = None, expected_
     if key is not None and not 0 < len(key) <= KEY_LIMIT:
         sentence = f"An idempotency key has 1 to {KEY_LIMIT} characters; this one has {len(key)}."
         return Receipt("rejected", command.kind, "bad_key", sentence)
-    cleaned, rule_ids = clean(command, actor)
     try:
+        cleaned, rule_ids = clean(command, actor)
         with log.writer() as at:
             return _execute(cleaned, actor, at, key, expected_revision, rule_ids)
-    except DatabaseError as error:
+    except (DatabaseError, OSError) as error:  # OSError: not even the writers' queue can be joined
         logger.error("store_failed", command=command.kind, error=str(error))
         sentence = f"The store could not take it ({error}); nothing was changed, and the same key may be tried again."
         return Receipt("failed", command.kind, "store_failed", sentence, key=key)

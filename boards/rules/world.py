@@ -22,7 +22,7 @@ from boards.schemas import Actor
 M = TypeVar("M", bound=models.Model)
 
 
-class Refused(Exception):  # noqa: N818  (the word of the rules)
+class Refused(Exception):
     """The rules say no: a stable code and a sentence that says what was wrong and what would be right."""
 
     def __init__(

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 import pytest
 
 from boards import log, times
-from boards.queries.pages import snapshot
 
 
 class Clock:
@@ -29,11 +28,4 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Time stands still unless a test moves it."""
     clock = Clock()
     monkeypatch.setattr(log, "now", clock)
-    return clock
-
-
-@pytest.fixture
-def page_clock(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Pages look at the same clock."""
-    monkeypatch.setattr(snapshot, "now", clock)
     return clock

@@ -6,12 +6,23 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
+import pytest
 from django.http import HttpResponse
 from django.test import Client
 
 from boards.commands import execute, service
+from boards.queries.pages import snapshot
 from boards.schemas import COMMANDS, Actor
+from tests.boards.conftest import Clock
 from tests.people import People, board, claim, done, evidence, people
+
+
+@pytest.fixture
+def page_clock(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Pages look at the clock that commands look at: time passes only when a test lets it."""
+    monkeypatch.setattr(snapshot, "now", clock)
+    return clock
+
 
 PERSON = {"agentlink.actor": {"node_id": None, "surface": "panel", "human": True}}
 VIEWS = ("contracts", "evidence", "blockers", "ownership")
@@ -28,7 +39,7 @@ def get(path: str, **headers: str) -> HttpResponse:
     return Client().get(path, headers=headers or None, **PERSON)  # type: ignore[arg-type,return-value]
 
 
-def post(path: str, **fields: Any) -> HttpResponse:
+def post(path: str, /, **fields: Any) -> HttpResponse:
     """A form as the person sends it."""
     return Client().post(path, fields, **PERSON)  # type: ignore[arg-type,return-value]
 

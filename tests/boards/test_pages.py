@@ -15,6 +15,7 @@ from boards.schemas import COMMANDS
 from boards.views import regions as region_views
 from boards.views.forms import FORMS
 from tests.boards.pages import Story, completed, get, post, text
+from tests.boards.pages import page_clock as page_clock
 from tests.fixtures import unpack
 from tests.people import claim, people
 

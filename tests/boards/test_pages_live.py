@@ -11,6 +11,7 @@ from boards.events import EVENTS
 from boards.models import Event
 from boards.views import regions as region_views
 from tests.boards.pages import Story, completed, get, page, refetched, regions, text
+from tests.boards.pages import page_clock as page_clock
 from tests.people import claim, done
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("page_clock")]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -17,9 +20,15 @@ from tests.peers.stores import append, items
 from tests.site.desks import Shell
 from tests.site.servers import WAIT, Server, environment
 
-RECORDER, PATCH, SUPERVISOR = "kv260-recorder", "arduino-patch", "supervisor-main"
+RECORDER, LIGHT, SUPERVISOR = "kv260-recorder", "arduino-longjob", "supervisor-main"
 """Three sessions of the fixture home, one in each of its projects."""
-KEYED = "alk_"
+CHATTER = """
+n=0
+while n=$((n+1)); "$0" -m agentlink_site send "$1" "$2" "note $n from elsewhere" --type status_response --as "$3"; do
+  sleep 1
+done
+"""
+"""Notes to a peer by the command line, until one is refused."""
 
 
 class Desk:
@@ -71,12 +80,26 @@ class Desk:
         peers = self.shell.json("peers", "--limit", "500")["peers"]
         return str(next(peer["nodeId"] for peer in peers if peer["sessionId"] == session))
 
-    def start(self, script: str, *arguments: str) -> subprocess.Popen[str]:
-        """A program of its own that writes through the client of this home."""
+    def start(self, *command: str) -> subprocess.Popen[str]:
+        """Another program on this home."""
         return subprocess.Popen(
-            [sys.executable, "-c", script, *arguments], env=environment(self.home, **self.more), cwd=self.home.parent,
+            command, env=environment(self.home, **self.more), cwd=self.home.parent,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
+
+    def writes(self, script: str, *arguments: str) -> subprocess.Popen[str]:
+        """A Python program that writes through the client of this home."""
+        return self.start(sys.executable, "-c", script, *arguments)
+
+    @contextmanager
+    def chatter(self, board: str, sender: str, to: str) -> Iterator[subprocess.Popen[str]]:
+        """A peer that keeps sending notes by the command line, until the board is closed."""
+        process = self.start("sh", "-c", CHATTER, sys.executable, board, to, sender)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.communicate()
 
     # --- a session's files --------------------------------------------------------------------------------------------
 
@@ -86,7 +109,7 @@ class Desk:
 
     def happens(self, session: str, kind: str, **data: Any) -> str:
         """AgInTiFlow appends one event to a session's log; its time."""
-        at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        at = _now()
         append(self.folder(session) / "events.jsonl", {"timestamp": at, "type": kind, "data": data})
         return at
 
@@ -104,6 +127,19 @@ class Desk:
     def inbox(self, session: str) -> list[dict[str, Any]]:
         """What is queued for the session, every line whole."""
         return items(self.folder(session))
+
+    @contextmanager
+    def busy(self, session: str) -> Iterator[None]:
+        """AgInTiFlow holds the lock of the session's inbox."""
+        folder = self.folder(session)
+        owner, lock = folder / ".inbox-lock-owner.of-a-test", folder / ".inbox-mutation.lock"
+        owner.write_text(json.dumps({"token": "of-a-test", "pid": os.getpid(), "createdAt": _now()}) + "\n")
+        os.link(owner, lock)
+        try:
+            yield
+        finally:
+            lock.unlink()
+            owner.unlink()
 
     def applies(self, session: str, message_id: str) -> None:
         """The session takes the message into its conversation."""
@@ -123,3 +159,7 @@ class Desk:
         )
         assert done.returncode == 0, done
         return done
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -13,6 +13,7 @@ import pytest
 
 from agentlink_site import config as configuration
 from agentlink_site.config import ConfigError, explain, load, unknown_variables
+from agentlink_site.database import databases
 from agentlink_site.home import ensure_home, instance_id, read_private, secret_key, take_lock, write_private
 from tests.site.servers import ROOT, environment, run
 
@@ -48,7 +49,7 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
         ("HOST", "0.0.0.0", "this machine only"), ("HOST", "localhost.evil", "127.0.0.1"), ("HOME", "x/y", "absolute"),
         ("DATABASE_URL", "mysql://u:hunter2@h/d", "postgresql:"), ("DATABASE_URL", "postgresql://u:hunter2@h", "name"),
         ("NODE", "../x", "id of a node"), ("NODE", "a b", "letters"), ("BOARD", "a..b", "id of a board"),
-        ("MODE", "mesh", "not a coordination mode"), ("MODE", "all", "off, local"), ("LOG_LEVEL", "loud", "debug"),
+        ("MODE", "mesh", "not a coordination mode"), ("MODE", "all", "off or local"), ("MODE", "team", "not there yet"), ("LOG_LEVEL", "loud", "debug"),
     ],
 )  # fmt: skip
 def test_a_wrong_setting_is_one_sentence(monkeypatch: pytest.MonkeyPatch, name: str, value: str, right: str) -> None:
@@ -60,6 +61,13 @@ def test_a_wrong_setting_is_one_sentence(monkeypatch: pytest.MonkeyPatch, name: 
     assert right in sentence
     assert "hunter2" not in sentence
     assert "\n" not in sentence
+
+
+def test_another_database_is_refused_instead_of_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTLINK_DATABASE_URL", "postgresql://me:hunter2@localhost/board")
+    with pytest.raises(ConfigError, match="unset it") as refused:
+        databases(load())
+    assert "hunter2" not in str(refused.value)
 
 
 def test_every_setting_says_what_would_be_right() -> None:

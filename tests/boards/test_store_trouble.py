@@ -1,0 +1,46 @@
+"""When the store cannot take it: nothing is half done, the answer says so, and the same key works later."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+
+from boards import log
+from boards.models import Message, StoredReceipt
+from tests.people import board, done, give, people
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_full_disk_fails_the_command_whole_and_a_retry_with_the_same_key_works():
+    who = people()
+    board_id = board(who)
+    before = log.last_position()
+    wish = {"boardId": board_id, "to": ["alice"], "content": "x" * 150_000}
+    with connection.cursor() as cursor:
+        pages = cursor.execute("PRAGMA page_count").fetchone()[0]
+        cursor.execute(f"PRAGMA max_page_count = {pages}")
+    try:
+        receipt = give("send_message", who.human, key="k", **wish)
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA max_page_count = 1073741823")
+    assert (receipt.outcome, receipt.code) == ("failed", "store_failed")
+    assert "full" in receipt.detail and "same key" in receipt.detail
+    assert log.last_position() == before and not Message.objects.exists() and not StoredReceipt.objects.exists()
+    done("send_message", who.human, key="k", **wish)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_store_that_vanished_fails_every_command_and_queues_nothing(tmp_path):
+    who = people()
+    board_id = board(who)
+    name = connection.settings_dict["NAME"]
+    connection.close()
+    connection.settings_dict["NAME"] = str(tmp_path / "gone" / "store.sqlite3")
+    try:
+        receipt = give("update_board", who.human, boardId=board_id, title="late")
+    finally:
+        connection.close()
+        connection.settings_dict["NAME"] = name
+    assert (receipt.outcome, receipt.code) == ("failed", "store_failed")
+    assert "late" not in str(log.state(board_id))
