@@ -1,4 +1,4 @@
-"""The JSON API under /api/agentlink/, its OpenAPI document, and a reference page that needs no script and no internet."""
+"""The JSON API under /api/agentlink/, its OpenAPI document, and a reference page without script or internet."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Reference(DocsBase):
 class Api(NinjaAPI):
     """NinjaAPI whose document holds our shared schemas and whose every error is a problem."""
 
-    def get_openapi_schema(self, **kwargs: Any) -> OpenAPISchema:  # type: ignore[override]
+    def get_openapi_schema(self, **kwargs: Any) -> OpenAPISchema:
         """The OpenAPI document."""
         document = super().get_openapi_schema(**kwargs)
         document["components"].setdefault("schemas", {}).update(components())
@@ -64,7 +64,7 @@ def _no_bare_405(view: View) -> View:
         response = view(request, *args, **kwargs)
         if response.status_code != 405:
             return response
-        allowed = response["Allow"]
+        allowed = ", ".join(sorted(response["Allow"].split(", ")))
         answer = problem(405, "wrong_method", f"This address takes {allowed}.")
         answer["Allow"] = allowed
         return answer
@@ -77,9 +77,9 @@ api = Api(
     title="AgentLink",
     version=__version__,
     description=(
-        "The machine edge of a local collaboration desk for coding-agent sessions. Programs send `Authorization: Bearer` "
-        "with the token of their node, or use the home's own socket as its person. Everything that changes is a command "
-        "and is answered by a receipt."
+        "The machine edge of a local collaboration desk for coding-agent sessions. Programs send "
+        "`Authorization: Bearer` with the token of their node, or use the home's own socket as its person. Everything "
+        "that changes is a command and is answered by a receipt."
     ),
     urls_namespace="agentlink-api",
     docs=Reference(),

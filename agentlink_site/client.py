@@ -1,4 +1,4 @@
-"""How the command line (and other programs of this home) ask the API: over the running server's own socket, or in-process.
+"""How the command line (and other programs of this home) ask the API: over the server's own socket, or in-process.
 
 Both ways give the same answers, byte for byte but for times and ids. Tokens go into one header and nowhere else.
 """
@@ -58,9 +58,9 @@ def call(
 ) -> Answer:
     """One request to this home's API: status, headers (names in lower case) and body.
 
-    ``path`` is below ``/api/agentlink``, its parts quoted (:func:`at`). ``node`` acts with its own token, else the person
-    does. Every POST gets a key, so that a request whose answer was lost can be sent again. Raises :class:`Outage`, and
-    ``ConfigError`` for a wrong setting or a node without a token.
+    ``path`` is below ``/api/agentlink``, its parts quoted (:func:`at`). ``node`` acts with its own token, else the
+    person does. Every POST gets a key, so that a request whose answer was lost can be sent again. Raises
+    :class:`Outage`, and ``ConfigError`` for a wrong setting or a node without a token.
     """
     headers = {SURFACE_HEADER: surface}
     content = b""
@@ -84,7 +84,7 @@ def new_key() -> str:
     return f"cli-{uuid.uuid4()}"
 
 
-# --- over the socket ---------------------------------------------------------------------------------------------------
+# --- over the socket -----------------------------------------------------------------------------------------------
 
 
 def _over_socket(home: Path, method: str, target: str, headers: dict[str, str], content: bytes) -> Answer | None:
@@ -93,17 +93,16 @@ def _over_socket(home: Path, method: str, target: str, headers: dict[str, str], 
     A request whose answer was lost is sent again with the same key; when the server is gone for good by then, the
     in-process way repeats it with that key, and it is still done once.
     """
-    for pause in (*PAUSES, None):
-        found = running.read(home)
-        if found is None:
-            return None
+    faults: list[str] = []
+    while (found := running.read(home)) is not None:
         try:
             return unixhttp.ask(found.socket, method, target, headers, content)
         except (unixhttp.NotSent, unixhttp.Lost) as error:
-            lost = error
-        if pause is not None:
-            time.sleep(pause)
-    raise Outage(f"The server of this home (pid {found.pid}) does not answer: {lost}.")
+            faults.append(str(error))
+        if len(faults) > len(PAUSES):
+            raise Outage(f"The server of this home (pid {found.pid}) does not answer: {faults[-1]}.")
+        time.sleep(PAUSES[len(faults) - 1])
+    return None
 
 
 def _token(home: Path, node: str) -> str:
@@ -125,7 +124,7 @@ def _private_line(path: Path) -> str:
     return text
 
 
-# --- in-process --------------------------------------------------------------------------------------------------------
+# --- in-process ----------------------------------------------------------------------------------------------------
 
 
 def _in_process(method: str, target: str, headers: dict[str, str], content: bytes) -> Answer:
@@ -181,7 +180,7 @@ def _handled(method: str, target: str, headers: dict[str, str], content: bytes) 
         return refusal.status, {}, problems.body(refusal, as_json=True)[0]
     response = _handler().get_response(WSGIRequest(_environ(method, target, headers, content, actor)))
     shown = {name.lower(): value for name, value in response.headers.items()}
-    return response.status_code, shown, response.content
+    return response.status_code, shown, getattr(response, "content", b"")
 
 
 def _actor(headers: dict[str, str]) -> Json | None:

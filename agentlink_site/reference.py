@@ -131,7 +131,7 @@ def _kind(document: Json, schema: Json) -> str:
         return json.dumps(schema["const"])
     if schema.get("type") == "array":
         return f"list of {_kind(document, schema.get('items', {}))}"
-    return schema.get("format") or schema.get("type", "anything")
+    return str(schema.get("format") or schema.get("type", "anything"))
 
 
 _BOUNDS: Final = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from typing import Final
 
@@ -49,10 +50,8 @@ def _request(method: str, target: str, headers: dict[str, str], body: bytes) -> 
 
 
 def _exchange(connection: socket.socket, request: bytes) -> Answer:
-    try:
+    with contextlib.suppress(OSError):  # a server that refuses early answers before it has read everything
         connection.sendall(request)
-    except OSError:
-        pass  # a server that refuses early answers before it has read everything; what it said is read below
     try:
         return _parse(_read_all(connection))
     except (OSError, ValueError) as error:
@@ -87,7 +86,7 @@ def _body(headers: dict[str, str], rest: bytes) -> bytes:
 
 
 def _joined(rest: bytes) -> bytes:
-    parts = []
+    parts: list[bytes] = []
     while True:
         line, separator, rest = rest.partition(b"\r\n")
         size = int(line.partition(b";")[0], 16)

@@ -76,19 +76,19 @@ class Appended:
 def append(stream: str, new: list[EventData], *, actor: str, origin: dict[str, Any], at: datetime) -> list[Appended]:
     """Adds events to one stream and writes their projections. Only inside :func:`writer`."""
     revision, previous = head(stream)
-    position = last_position()
+    position, origin_text = last_position(), canonical(origin)
     appended = []
     for data in new:
         revision, position = revision + 1, position + 1
         record = Recorded(stream, revision, position, at, actor, data)
         event_id = f"evt-{uuid.uuid4()}"
-        previous = _insert(event_id, record, origin, previous)
+        previous = _insert(event_id, record, origin_text, previous)
         projections.apply(record)
         appended.append(Appended(event_id, record))
     return appended
 
 
-def _insert(event_id: str, record: Recorded, origin: dict[str, Any], previous: str) -> str:
+def _insert(event_id: str, record: Recorded, origin: str, previous: str) -> str:
     data = canonical(record.data.body())
     columns = {
         "position": record.position,
@@ -99,7 +99,7 @@ def _insert(event_id: str, record: Recorded, origin: dict[str, Any], previous: s
         "version": record.data.version,
         "at": iso(record.at),
         "actor": record.actor,
-        "origin": canonical(origin),
+        "origin": origin,
         "data": data,
         "data_digest": sha256(data),
         "previous": previous,

@@ -1,4 +1,4 @@
-"""Rows on Django's cursor: each statement is built once per model and column set.
+"""Rows by statements that are built once per model and column set.
 
 Reading and writing the same rows through querysets and ``save`` costs several times the CPU (``make bench``). Only what
 commands and projections need: equality, ``__in`` and ``__gt``, one row written at a time.
@@ -10,59 +10,86 @@ import json
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache
-from typing import Any, TypeVar
+from functools import cache, lru_cache
+from typing import Any, TypeAlias, TypeVar
 
-from django.db import connection, models
+from django.db import connections, models
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 M = TypeVar("M", bound=models.Model)
 Convert = Callable[[Any], Any]
-
-
 _own = threading.local()
 
 
-def _run(sql: str, values: list[Any]) -> Any:
-    """Runs a statement on this thread's cursor: opening one costs more than a small statement."""
-    raw = connection.connection
-    if raw is None or getattr(_own, "raw", None) is not raw:
-        _own.cursor = connection.cursor()
-        _own.raw = connection.connection
-    _own.cursor.execute(sql, values)
-    return _own.cursor
+def _database() -> BaseDatabaseWrapper:
+    """This thread's database; looking it up each time costs as much as a small statement."""
+    found: BaseDatabaseWrapper | None = getattr(_own, "database", None)
+    if found is None:
+        found = _own.database = connections["default"]
+    return found
 
 
-def _plain(value: Any) -> Any:
-    return value
+def _run(sql: str, values: list[Any]) -> list[Any]:
+    """Runs a statement (its values marked ``?``) and returns its rows.
+
+    SQLite is asked without Django's cursor in between, which costs more than the statement; what that cursor also does
+    (a broken transaction refuses, errors are Django's, whoever listens hears) holds here too.
+    """
+    database = _database()
+    raw = database.connection
+    if raw is None or database.vendor != "sqlite" or database.execute_wrappers or database.queries_logged:
+        return _run_by_cursor(database, sql, values)
+    database.validate_no_broken_transaction()
+    with database.wrap_database_errors:
+        rows: list[Any] = raw.execute(sql, values).fetchall()
+        return rows
 
 
-def _moment(value: datetime | None) -> str | datetime | None:
-    """As Django's SQLite backend writes it, so that both forms compare as text."""
-    if value is None or connection.vendor != "sqlite":
-        return value
+def _run_by_cursor(database: BaseDatabaseWrapper, sql: str, values: list[Any]) -> list[Any]:
+    with database.cursor() as cursor:
+        cursor.execute(sql.replace("?", "%s"), values)
+        return cursor.fetchall() if cursor.description else []
+
+
+# --- columns ---------------------------------------------------------------------------------------------------------
+
+Fields: TypeAlias = "dict[str, models.Field[Any, Any]]"
+Changes = tuple[tuple[int, Convert], ...]
+"""Which of a row's values need a conversion, by place."""
+
+
+def _moment(value: datetime) -> str:
+    """As Django's SQLite backend writes it: both forms must compare as text."""
     return value.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ")
 
 
-def _aware(value: datetime | None) -> datetime | None:
-    return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
+def _aware(value: datetime) -> datetime:
+    return value.replace(tzinfo=UTC)
 
 
-def _dumped(value: Any) -> str | None:
-    return None if value is None else json.dumps(value)
-
-
-def _loaded(value: str | None) -> Any:
-    return None if value is None else json.loads(value)
-
-
-def _pair(field: models.Field[Any, Any]) -> tuple[Convert, Convert]:
-    """How a column is written and how it is read."""
+def _converters(field: models.Field[Any, Any]) -> tuple[Convert, Convert] | None:
+    """How a value is written and how it is read; PostgreSQL takes and gives times as they are."""
     if isinstance(field, models.JSONField):
-        return _dumped, _loaded
-    return (_moment, _aware) if isinstance(field, models.DateTimeField) else (_plain, _plain)
+        return json.dumps, json.loads
+    text_times = _database().vendor == "sqlite" and isinstance(field, models.DateTimeField)
+    return (_moment, _aware) if text_times else None
 
 
-def _fields(model: type[models.Model]) -> dict[str, models.Field[Any, Any]]:
+def _changes(fields: list[models.Field[Any, Any]], direction: int) -> Changes:
+    pairs = enumerate(map(_converters, fields))
+    return tuple((place, pair[direction]) for place, pair in pairs if pair)
+
+
+def _change(values: list[Any], changes: Changes) -> list[Any]:
+    """The list itself, converted; NULL stays."""
+    for place, change in changes:
+        if values[place] is not None:
+            values[place] = change(values[place])
+    return values
+
+
+@cache
+def _fields(model: type[models.Model]) -> Fields:
     return {field.attname: field for field in model._meta.concrete_fields}
 
 
@@ -70,87 +97,79 @@ def _fields(model: type[models.Model]) -> dict[str, models.Field[Any, Any]]:
 
 
 @cache
-def _statement(verb: str, model: type[models.Model], names: tuple[str, ...]) -> tuple[str, tuple[Convert, ...]]:
-    known = _fields(model)
-    fields = [known[name] for name in names]
+def _statement(verb: str, model: type[models.Model], names: tuple[str, ...]) -> tuple[str, Changes]:
+    fields = [_fields(model)[name] for name in names]
     columns = [f'"{field.column}"' for field in fields]
     table, pk = f'"{model._meta.db_table}"', model._meta.pk.column
     if verb == "insert":
-        sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(columns))})"  # noqa: S608
+        sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608
     else:
-        sql = f'UPDATE {table} SET {", ".join(f"{c} = %s" for c in columns)} WHERE "{pk}" = %s'  # noqa: S608
-    return sql, tuple(_pair(field)[0] for field in fields)
+        sql = f'UPDATE {table} SET {", ".join(f"{c} = ?" for c in columns)} WHERE "{pk}" = ?'  # noqa: S608
+    return sql, _changes(fields, 0)
 
 
 def insert(model: type[models.Model], **columns: Any) -> None:
     """Adds one row; every column without a database default must be given."""
-    sql, convert = _statement("insert", model, tuple(columns))
-    _run(sql, [change(value) for change, value in zip(convert, columns.values(), strict=True)])
+    sql, changes = _statement("insert", model, tuple(columns))
+    _run(sql, _change(list(columns.values()), changes))
 
 
 def update(model: type[models.Model], pk: str, **columns: Any) -> None:
     """Changes one row by primary key; a row that is not there is left alone."""
-    sql, convert = _statement("update", model, tuple(columns))
-    values = [change(value) for change, value in zip(convert, columns.values(), strict=True)]
-    _run(sql, [*values, pk])
+    sql, changes = _statement("update", model, tuple(columns))
+    _run(sql, _change([*columns.values(), pk], changes))
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
 
-
-@cache
-def _columns(model: type[models.Model], names: tuple[str, ...]) -> tuple[str, tuple[tuple[int, Convert], ...]]:
-    """The start of a statement that reads these columns, and which of the values need a conversion."""
-    known = _fields(model)
-    listed = ", ".join(f'"{known[name].column}"' for name in names)
-    convert = [(place, _pair(known[name])[1]) for place, name in enumerate(names)]
-    head = f'SELECT {listed} FROM "{model._meta.db_table}"'  # noqa: S608
-    return head, tuple((place, change) for place, change in convert if change is not _plain)
+Sizes = tuple[tuple[str, int], ...]
+"""Each filter and the length of its list; -1 where it is one value."""
 
 
-@cache
-def _names(model: type[models.Model]) -> tuple[str, ...]:
-    return tuple(_fields(model))
+@lru_cache(maxsize=512)  # lists have many lengths
+def _query(
+    model: type[models.Model], names: tuple[str, ...], filters: Sizes, tail: str
+) -> tuple[str, Changes, Changes]:
+    """The statement, and what of its values and of its columns needs a conversion."""
+    fields = _fields(model)
+    listed = ", ".join(f'"{fields[name].column}"' for name in names)
+    tests = [_test(fields, name, size) for name, size in filters]
+    where = f" WHERE {' AND '.join(tests)}" if tests else ""
+    given = [fields[name.partition("__")[0]] for name, size in filters for _ in range(abs(size))]
+    sql = f'SELECT {listed} FROM "{model._meta.db_table}"{where}{tail}'  # noqa: S608
+    return sql, _changes(given, 0), _changes([fields[name] for name in names], 1)
 
 
-@cache
-def _test(model: type[models.Model], name: str) -> tuple[str, str, Convert]:
-    """A filter's column, its comparison and how its value is written."""
+def _test(fields: Fields, name: str, size: int) -> str:
     name, _, comparison = name.partition("__")
-    field = _fields(model)[name]
-    return f'"{field.column}"', {"": "=", "gt": ">", "in": "IN"}[comparison], _pair(field)[0]
-
-
-def _where(model: type[models.Model], filters: dict[str, Any]) -> tuple[str, list[Any]]:
-    tests, values = [], []
-    for name, value in filters.items():
-        column, comparison, change = _test(model, name)
-        wanted = list(value) if comparison == "IN" else [value]
-        marks = f"({', '.join(['%s'] * len(wanted))})" if comparison == "IN" else "%s"
-        # SQLite takes an empty list, PostgreSQL does not.
-        tests.append(f"{column} {comparison} {marks}" if wanted else "1 = 0")
-        values += [change(item) for item in wanted]
-    return f" WHERE {' AND '.join(tests)}" if tests else "", values
+    if comparison == "in":
+        return f'"{fields[name].column}" IN ({", ".join("?" * size)})' if size else "1 = 0"
+    return f'"{fields[name].column}" {">" if comparison == "gt" else "="} ?'
 
 
 def _read(model: type[models.Model], names: tuple[str, ...], filters: dict[str, Any], tail: str) -> list[list[Any]]:
-    head, convert = _columns(model, names)
-    where, values = _where(model, filters)
-    found = [list(row) for row in _run(head + where + tail, values).fetchall()]
-    for row in found:
-        for place, change in convert:
-            row[place] = change(row[place])
-    return found
+    sizes, values = [], []
+    for name, value in filters.items():
+        several = isinstance(value, list)
+        sizes.append((name, len(value) if several else -1))
+        values += value if several else [value]
+    sql, write, read = _query(model, names, tuple(sizes), tail)
+    return [_change(list(row), read) for row in _run(sql, _change(values, write))]
+
+
+@cache
+def _whole(model: type[models.Model]) -> tuple[tuple[str, ...], str]:
+    """All columns, and the order of the keys."""
+    return tuple(_fields(model)), f' ORDER BY "{model._meta.pk.column}"'
 
 
 def fetch(model: type[M], **filters: Any) -> list[M]:
     """The rows that fit, in the order of their keys."""
-    names = _names(model)
-    rows = _read(model, names, filters, f' ORDER BY "{model._meta.pk.column}"')
-    return [model.from_db(connection.alias, names, row) for row in rows]
+    names, order = _whole(model)
+    return [model.from_db("default", names, row) for row in _read(model, names, filters, order)]
 
 
 def last(model: type[models.Model], *names: str, by: str, **filters: Any) -> list[Any] | None:
     """These columns of the row that fits and has the greatest ``by``."""
-    found = _read(model, names, filters, f" ORDER BY {_test(model, by)[0]} DESC LIMIT 1")
+    found = _read(model, names, filters, f' ORDER BY "{_fields(model)[by].column}" DESC LIMIT 1')
     return found[0] if found else None

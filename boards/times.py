@@ -13,8 +13,7 @@ def now() -> datetime:
 
 def iso(moment: datetime) -> str:
     """``2026-11-30T19:27:57.514Z``."""
-    moment = moment.astimezone(UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def parse(text: str) -> datetime:

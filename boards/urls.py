@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from django.urls import URLPattern, path
+from django.views.generic import RedirectView
 
 from boards.views import attach, commands, pages, regions
 
@@ -12,6 +13,7 @@ urlpatterns: Final[list[URLPattern]] = [
     path("", pages.home, name="home"),
     path("regions/<str:name>", regions.home_region, name="home-region"),
     path("boards/new", pages.new_board, name="new-board"),
+    path("boards/<str:board_id>", RedirectView.as_view(pattern_name="board")),
     path("boards/<str:board_id>/", pages.board, name="board"),
     path("boards/<str:board_id>/regions/<str:name>", regions.board_region, name="board-region"),
     path("boards/<str:board_id>/do/<str:kind>", commands.do, name="do"),

@@ -28,17 +28,9 @@ def boards(
 
 
 def _print_boards(data: Json) -> None:
-    rows = [
-        (
-            b["boardId"],
-            b["title"],
-            b["status"],
-            *(b["counts"][n] for n in ("unclaimed", "blocked", "needsYou", "unverified")),
-            b["updatedAt"],
-        )
-        for b in data["boards"]
-    ]
-    heads = ("id", "title", "status", "unclaimed", "blocked", "needs you", "unverified", "changed")
+    counted = ("unclaimed", "blocked", "needsYou", "unverified")
+    rows = [(b["boardId"], b["title"], b["status"], *(b["counts"][name] for name in counted)) for b in data["boards"]]
+    heads = ("id", "title", "status", "unclaimed", "blocked", "needs you", "unverified")
     table(heads, rows, "There is no board yet; `agentlink create TITLE` makes one.")
     more(data)
 

@@ -56,7 +56,8 @@ def show(desk: Desk, contract: Contract) -> None:
 
 def _print_contract(data: Json) -> None:
     say(
-        f"{data['contractId']} on {data['boardId']}: {data['status']}, {data['actionability']}, text {data['textRevision']}"
+        f"{data['contractId']} on {data['boardId']}: {data['status']}, {data['actionability']}, "
+        f"text {data['textRevision']}"
     )
     block(data["objective"], "  ")
     for node, things in data["owners"].items():

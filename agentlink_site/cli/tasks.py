@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Annotated, Any
 
 import typer
@@ -33,15 +34,14 @@ def claim(desk: Desk, board: BoardArgument, task: Task, lease: Lease = None, for
 
 
 def _keep(node: str, task: str, number: int) -> None:
-    try:
+    with contextlib.suppress(ValueError):  # a name with spaces: it is kept under the holder's id
         fencing.keep(node, task, number)
-    except ValueError:
-        pass  # a name with spaces: it is kept under the holder's id
 
 
 def _print_claim(data: Json) -> None:
     say(
-        f"{line(data['holder'])} holds {line(data['taskId'])} until {data['leaseUntil']} (fencing number {data['fencing']})."
+        f"{line(data['holder'])} holds {line(data['taskId'])} until {data['leaseUntil']} "
+        f"(fencing number {data['fencing']})."
     )
 
 

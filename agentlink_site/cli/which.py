@@ -31,12 +31,12 @@ def _open(desk: Desk) -> list[Json]:
 
 
 def _only(desk: Desk, boards: list[Json], what: str) -> str:
-    if len(boards) == 1:
-        return str(boards[0]["boardId"])
     if not boards:
         desk.refuse("no_board", f"No board {what}; name one, or make one with `agentlink create TITLE`.")
-    names = ", ".join(board["boardId"] for board in boards[:10])
-    desk.refuse("several_boards", f"{len(boards)} boards fit; name one of them: {names}.")
+    if len(boards) > 1:
+        names = ", ".join(board["boardId"] for board in boards[:10])
+        desk.refuse("several_boards", f"{len(boards)} boards fit; name one of them: {names}.")
+    return str(boards[0]["boardId"])
 
 
 def shared(desk: Desk, given: str, to: list[str], contract: str | None) -> str:

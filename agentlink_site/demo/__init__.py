@@ -60,9 +60,9 @@ def _play(example: Example, home: Path, stop: threading.Event) -> None:
     while running.read(home) is None:
         if stop.wait(0.1):
             return
-    from agentlink_site.demo import story
+    from agentlink_site.demo import player
 
-    story.play(example, home, stop)
+    player.play(example, home, stop)
 
 
 def _enter(example: Example) -> Path:

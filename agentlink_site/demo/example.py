@@ -1,6 +1,6 @@
 """The packaged example, laid out in a scratch folder as if its sessions had been running up to this moment.
 
-The files are AgInTiFlow's own forms. Their clock ends at noon of a fixed day and their folders lie below ``/demo``; here
+The files are AgInTiFlow's own forms. Their clock ends at noon of a fixed day, their folders lie below ``/demo``; here
 times are moved to now and folders to the scratch folder; index and pointers are written as AgInTiFlow writes them.
 """
 

@@ -1,30 +1,20 @@
-"""The story of the demo: two sessions record one run together, step by step, through the commands that everybody uses.
-
-Afterwards small life goes on: the scripted agents write to their logs, take in what the visitor sends and answer it.
-"""
+"""The story of the demo: two sessions record one run together, through the commands that everybody uses."""
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final, NamedTuple
-
-import structlog
-from django.db import connections
 
 from agentlink_site.demo.agents import Json, ScriptedAgent
 from agentlink_site.demo.example import Example
 from boards import proof, telling
 from boards import schemas as c
 from boards.commands import execute
-from boards.models import Contract, Delivery, Member
+from boards.models import Contract
 from boards.people import human_node_id
 from boards.schemas import Actor, Command, Receipt
 from peers import queries as peers
-
-logger = structlog.get_logger(__name__)
 
 BOARD: Final = "event-camera-light"
 RUN_15: Final = "run-015"
@@ -32,18 +22,12 @@ RUN_16: Final = "run-016"
 RECORDING: Final = "recordings/run-015.csv"
 PATTERN: Final = "firmware/pattern_a.ino"
 RECORDER, LIGHT, NOTES = "camera-recorder", "light-patterns", "lab-notes"
-PAUSE: Final = 2.0
 PATIENCE: Final = 20.0
-BEAT: Final = 0.5
-"""Seconds: between two steps; for something that must happen by itself; between two looks of the agents."""
+"""Seconds for something that must happen by itself."""
 
 QUESTION: Final = (
     "Run 015 is recorded and proved. May I put pattern B on the light for run 016? "
     "It is brighter, so I want a person to agree. (Answer with “accepted” or “blocked”; I act on it.)"
-)
-NEXT: Final = (
-    "Now it is your turn: answer the question of light-patterns under “Needs you”, "
-    "or send camera-recorder a message and watch it arrive."
 )
 
 
@@ -55,36 +39,6 @@ class StoppedError(StoryError):
     """The server stops."""
 
 
-def play(example: Example, home: Path, stop: threading.Event) -> None:
-    """Plays every step, then keeps the agents alive until ``stop`` is set."""
-    story = Story(example, stop)
-    try:
-        _tell(f"Commands find the demo with: export AGENTLINK_HOME={home}")
-        for step in STEPS:
-            story.rest(PAUSE)
-            step.act(story)
-            _tell(step.sentence)
-        _tell(NEXT)
-    except StoppedError:
-        return
-    except StoryError as end:
-        _tell(f"The story ends here: {end} The agents stay.")
-    except Exception:
-        logger.exception("demo_story_failed")
-        _tell("The story ends here, because of a fault that is in the log above. The agents stay.")
-    try:
-        story.live_on()
-    except StoppedError:
-        pass
-    finally:
-        connections.close_all()
-
-
-def _tell(sentence: str) -> None:
-    sys.stdout.write(f"  {sentence}\n")
-    sys.stdout.flush()
-
-
 class Story:
     """Who takes part, and what each of them does."""
 
@@ -94,7 +48,6 @@ class Story:
         self.light = ScriptedAgent(LIGHT, "light-sync", example)
         self.fencing: dict[str, int] = {}
         self.blocker = self.question = ""
-        self.beats = 0
 
     # --- means -----------------------------------------------------------------------------------------------------
 
@@ -165,22 +118,28 @@ class Story:
     def _accepts(self, agent: ScriptedAgent) -> None:
         for item in self.takes_in(agent):
             agent.answer(BOARD, item["agentlink"]["messageId"], "accepted", "I agree to this text.")
-        self._agree(agent, RUN_15)
+        self.agree(agent, RUN_15)
 
-    def _agree(self, agent: ScriptedAgent, contract_id: str) -> None:
+    def agree(self, agent: ScriptedAgent, contract_id: str, board_id: str = BOARD) -> None:
+        """The agent accepts the present text of a contract."""
         text = Contract.objects.get(contract_id=contract_id).text_revision
-        wish = c.AcceptContract(board_id=BOARD, contract_id=contract_id, text_revision=text)
+        wish = c.AcceptContract(board_id=board_id, contract_id=contract_id, text_revision=text)
         self.give(wish, agent.actor)
+
+    def refuse(self, agent: ScriptedAgent, contract_id: str, reason: str) -> None:
+        """The agent rejects a contract."""
+        self.give(c.RejectContract(board_id=BOARD, contract_id=contract_id, reason=reason), agent.actor)
 
     # --- work and proof --------------------------------------------------------------------------------------------
 
     def recorder_claims(self) -> None:
-        self._claims(self.recorder, f"{RUN_15}.1")
+        self.claims(self.recorder, f"{RUN_15}.1")
 
     def light_claims(self) -> None:
-        self._claims(self.light, f"{RUN_15}.2")
+        self.claims(self.light, f"{RUN_15}.2")
 
-    def _claims(self, agent: ScriptedAgent, task_id: str) -> None:
+    def claims(self, agent: ScriptedAgent, task_id: str) -> None:
+        """The agent takes a task and keeps the fencing number."""
         receipt = self.give(c.ClaimTask(board_id=BOARD, task_id=task_id), agent.actor)
         self.fencing[task_id] = int(receipt.extra["fencing"])
 
@@ -279,65 +238,9 @@ class Story:
 
     def light_asks_person(self) -> None:
         person = human_node_id()
-        wish = {"boardId": BOARD, "to": [person], "content": QUESTION, "contractId": RUN_16, "requiresAck": True}
+        wish = {"boardId": BOARD, "to": [person], "content": QUESTION}
         receipt = self.give(c.SendMessage.model_validate(wish), self.light.actor)
         self.question = str(receipt.extra["messageId"])
-
-    # --- afterwards ------------------------------------------------------------------------------------------------
-
-    def live_on(self) -> None:
-        """Signs of life every few seconds, and an answer to whatever the visitor sends."""
-        while True:
-            self.rest(BEAT)
-            self.beats += 1
-            try:
-                self._beat()
-            except StoppedError:
-                raise
-            except Exception:  # the visitor may close the board or delete a file: life goes on
-                logger.exception("demo_agent_failed")
-
-    def _beat(self) -> None:
-        if self.beats % 8 == 0:
-            self.recorder.think(THOUGHTS[self.beats // 8 % len(THOUGHTS)])
-        if self.beats % 60 == 0:
-            self.light.think("The light is steady.")
-        for agent in (self.recorder, self.light):
-            for item in agent.take_in():
-                self.rest(3 * BEAT)
-                self._reply(agent, item)
-        self._hear()
-
-    def _reply(self, agent: ScriptedAgent, item: Json) -> None:
-        """A scripted agent agrees to everything; only an open contract waits for the visitor's word."""
-        if item["requiresAck"] and item["messageType"] != "contract_proposed":
-            note = "This is a scripted agent: it agrees to everything and does nothing."
-            agent.answer(item["boardId"], item["agentlink"]["messageId"], "accepted", note)
-        if item["messageType"] == "status_request":
-            text = (
-                f"{agent.session_id} is a scripted agent of the demo. Run 015 is done; run 016 waits for its contract."
-            )
-            reply = {"type": "status_response", "content": text, "replyTo": item["agentlink"]["messageId"]}
-            wish = {"boardId": item["boardId"], "to": [item["fromNodeId"]], **reply}
-            execute(c.SendMessage.model_validate(wish), agent.actor)
-
-    def _hear(self) -> None:
-        """The visitor's answer to the open question decides about the second contract."""
-        copy = Delivery.objects.filter(message_id=self.question, step="acknowledged").exclude(answer="read").first()
-        if copy is None or not Member.objects.filter(board_id=BOARD, node_id=LIGHT).exists():
-            return
-        self.question = ""
-        if copy.answer == "accepted":
-            if self._lacks(RECORDER):
-                self._agree(self.recorder, RUN_16)
-            self._agree(self.light, RUN_16)
-            self._claims(self.recorder, RUN_16)
-            return
-        reason = copy.note or "The person did not agree to pattern B."
-        self.give(c.RejectContract(board_id=BOARD, contract_id=RUN_16, reason=reason), self.light.actor)
-
-    def _lacks(self, node_id: str) -> bool:
-        return node_id not in Contract.objects.get(contract_id=RUN_16).accepted_by
 
 
 def _asks(item: Json) -> bool:
@@ -376,11 +279,4 @@ STEPS: Final = (
     Step(Story.person_asks_around, "You ask lab-notes for its status; it waits for an approval and reads nothing yet."),
     Step(Story.recorder_goes_on, "camera-recorder proposes the next contract."),
     Step(Story.light_asks_person, "light-patterns asks you before it agrees."),
-)
-
-THOUGHTS: Final = (
-    "The preview is steady.",
-    "No events are dropped.",
-    "The clocks drift by less than a microsecond.",
-    "I keep the camera warm.",
 )

@@ -29,19 +29,16 @@ _SENT: Final[dict[str, Any]] = {
 def body_of(kind: str, *from_path: str) -> type[Shape]:
     """The body of a route that gives one command; the fields ``from_path`` are in the address instead."""
     command = COMMANDS[kind]
-    fields = {name: (field.annotation, field) for name, field in command.model_fields.items() if name not in from_path}
-    made: type[Shape] = create_model(
-        f"{command.__name__}Body", __base__=Shape, __doc__=command.__doc__, **fields, **_SENT
-    )
-    return made
+    kept = [(name, field) for name, field in command.model_fields.items() if name not in from_path]
+    fields: dict[str, Any] = {name: (field.annotation, field) for name, field in kept} | _SENT
+    return create_model(f"{command.__name__}Body", __base__=Shape, __doc__=command.__doc__, **fields)
 
 
 def named_body_of(kind: str) -> type[Shape]:
     """The body of ``POST commands``: the same, with the command's name in it."""
     name = f"{COMMANDS[kind].__name__}Command"
     literal: Any = (Literal[kind], Field(description="The command's name."))
-    made: type[Shape] = create_model(name, __base__=body_of(kind), __doc__=COMMANDS[kind].__doc__, command=literal)
-    return made
+    return create_model(name, __base__=body_of(kind), __doc__=COMMANDS[kind].__doc__, command=literal)
 
 
 PUBLIC: Final = tuple(sorted(set(COMMANDS) - SERVICE_ONLY))

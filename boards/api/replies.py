@@ -101,7 +101,7 @@ def _thing(receipt: Receipt, command: Command | None) -> Json | None:
     return answers.shown(kind, row) if row is not None else None
 
 
-# --- what was not understood -------------------------------------------------------------------------------------------
+# --- what was not understood -----------------------------------------------------------------------------------------
 
 
 def malformed(error: Malformed) -> HttpResponse:
@@ -139,7 +139,7 @@ def not_valid(error: ValidationError) -> HttpResponse:
     return problem(400, "malformed", sentence_of(error.errors(include_url=False)))
 
 
-# --- pages -------------------------------------------------------------------------------------------------------------
+# --- pages -----------------------------------------------------------------------------------------------------------
 
 
 def page_of(limit: int, cursor: str) -> Page:

@@ -12,14 +12,15 @@ from pydantic import ValidationError
 
 from boards import proof
 from boards.api import bodies
-from boards.api.documents import READ, READ_ONE, WRITE, answers as documented, commands_body
+from boards.api.documents import READ, READ_ONE, WRITE, commands_body
+from boards.api.documents import answers as documented
 from boards.api.reading import JsonParser, Malformed, key_of, only_known
 from boards.api.replies import answer, not_valid, ok, page_of, paged, problem
 from boards.commands import execute, store
-from boards.queries.reach import reach_of
 from boards.edges import actor_of
 from boards.models import Member, Node
 from boards.queries import answers
+from boards.queries.reach import reach_of
 from boards.rows import fetch
 from boards.rules import Refused, World
 from boards.rules.rights import SERVICE_ONLY
@@ -41,12 +42,12 @@ def reader(request: HttpRequest, query: type[Shape] | None = None) -> Actor:
     return actor_of(request)
 
 
-# --- reading -----------------------------------------------------------------------------------------------------------
+# --- reading ---------------------------------------------------------------------------------------------------------
 
 
 @router.get("/peers", summary="Who is there", tags=["read"], openapi_extra=documented(READ, "`peers`, `nextCursor`."))
 def peers(request: HttpRequest, query: Query[bodies.ListQuery]) -> HttpResponse:
-    """People, mailboxes and every session found on this machine, each with its status, its age and how it is reached."""
+    """People, mailboxes and every session found on this machine, each with status, age and how it is reached."""
     reader(request, bodies.ListQuery)
     page = page_of(query.limit, query.cursor)
     items, more = answers.peers(page, reach_of)
@@ -84,7 +85,7 @@ def board(request: HttpRequest, board_id: str, query: Query[bodies.BoardQuery]) 
 
 @router.get("/boards/{board_id}/events", summary="A board's events", tags=["read"], openapi_extra=documented(READ_ONE))
 def events(request: HttpRequest, board_id: str, query: Query[bodies.EventsQuery]) -> HttpResponse:
-    """The events after a revision, oldest first, each with its digest. `nextAfter` goes on; null means that these are all."""
+    """The events after a revision, oldest first, each with its digest. `nextAfter` goes on; null: these are all."""
     actor = reader(request, bodies.EventsQuery)
     return ok(answers.events(board_id, actor, after=query.after, limit=query.limit))
 
@@ -93,7 +94,7 @@ def events(request: HttpRequest, board_id: str, query: Query[bodies.EventsQuery]
     "/boards/{board_id}/gate", summary="What is still missing", tags=["read"], openapi_extra=documented(READ_ONE)
 )
 def gate(request: HttpRequest, board_id: str) -> HttpResponse:
-    """`state` is `ready`, `blocked` (finished, but a proven blocker stands in for a proof) or `not_ready` with `missing`."""
+    """`state` is `ready`, `blocked` (a proven blocker stands in for a proof) or `not_ready` with what is `missing`."""
     return ok(answers.gate(board_id, reader(request)))
 
 
@@ -130,8 +131,7 @@ def artifacts(request: HttpRequest, session_id: str, query: Query[bodies.ListQue
     _check_may_look(actor, session_id)
     found = proof.artifacts(session_id)
     items = [item.as_json() for item in found.items[page.offset : page.offset + page.limit]]
-    answer_ = paged("artifacts", items, len(found.items) > page.offset + page.limit, page, iso(now()))
-    return answer_
+    return paged("artifacts", items, len(found.items) > page.offset + page.limit, page, iso(now()))
 
 
 def _check_may_look(actor: Actor, session_id: str) -> None:
@@ -144,7 +144,7 @@ def _check_may_look(actor: Actor, session_id: str) -> None:
         raise Refused("not_a_member", f"{actor.node_id} shares no board with the session {session_id[:80]!r}.")
 
 
-# --- commands ----------------------------------------------------------------------------------------------------------
+# --- commands --------------------------------------------------------------------------------------------------------
 
 
 def give(request: HttpRequest, kind: str, body: Any, **from_path: str) -> HttpResponse:
@@ -190,7 +190,7 @@ def create_board(request: HttpRequest, body: Body[NewBoard]) -> HttpResponse:  #
 @router.post("/boards/{board_id}/messages", summary="Send a message", tags=["write"],
              openapi_extra=documented(WRITE, "The message with each recipient's steps."))  # fmt: skip
 def send_message(request: HttpRequest, board_id: str, body: Body[NewMessage]) -> HttpResponse:  # type: ignore[valid-type]
-    """`to` names nodes by nodeId, sessionId or name, or `@board`. A discovered session is invited in the same command."""
+    """`to` names nodes by nodeId, sessionId or name, or `@board`. A discovered session is invited with it."""
     return give(request, "send_message", body, board_id=board_id)
 
 
@@ -235,8 +235,10 @@ def _source(actor: Actor, body: bodies.EvidenceBody) -> Callable[..., Any]:
     return partial(proof.attach_artifact, session_id=session_id, artifact_id=body.artifact.artifact_id)
 
 
-@router.post("/commands", summary="Any command", tags=["write"],
-             openapi_extra={**documented(WRITE, "What the command speaks of."), "requestBody": commands_body()})  # fmt: skip
+COMMANDS_EXTRA = {**documented(WRITE, "What the command speaks of."), "requestBody": commands_body()}
+
+
+@router.post("/commands", summary="Any command", tags=["write"], openapi_extra=COMMANDS_EXTRA)
 def commands(request: HttpRequest) -> HttpResponse:
     """One command by its name. Those that change who owns or decides something need `key` and `expectedRevision`."""
     given = JsonParser().parse_body(request)

@@ -76,7 +76,12 @@ def context_for(node_id: str) -> RedactionContext:
     node = rows.last(Node, "session_id", by="node_id", node_id=node_id)
     roots = peers.roots(node[0]) if node and node[0] else None
     root = roots.project_root if roots else None
-    return RedactionContext(project_root=root or None, home=str(Path.home()), key=_key())
+    return RedactionContext(project_root=root or None, home=_home(), key=_key())
+
+
+@cache
+def _home() -> str:
+    return str(Path.home())
 
 
 @cache

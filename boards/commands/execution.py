@@ -9,6 +9,7 @@ from typing import Any, Final
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, models
+from pydantic import ValidationError
 
 from boards import log, rows, rules, shapes, words
 from boards.commands.cleaning import clean
@@ -40,13 +41,24 @@ def execute(command: Command, actor: Actor, *, key: str | None = None, expected_
         sentence = f"An idempotency key has 1 to {KEY_LIMIT} characters; this one has {len(key)}."
         return Receipt("rejected", command.kind, "bad_key", sentence)
     try:
-        cleaned, rule_ids = clean(command, actor)
+        wish = _cleaned(command, actor)
+        if isinstance(wish, Receipt):
+            return wish
         with log.writer() as at:
-            return _execute(cleaned, actor, at, key, expected_revision, rule_ids)
+            return _execute(wish[0], actor, at, key, expected_revision, wish[1])
     except (DatabaseError, OSError) as error:  # OSError: not even the writers' queue can be joined
         logger.error("store_failed", command=command.kind, error=str(error))
         sentence = f"The store could not take it ({error}); nothing was changed, and the same key may be tried again."
         return Receipt("failed", command.kind, "store_failed", sentence, key=key)
+
+
+def _cleaned(command: Command, actor: Actor) -> tuple[Command, list[str]] | Receipt:
+    """The redacted command; redaction can leave a text empty, or make it longer than its limit."""
+    try:
+        return clean(command, actor)
+    except ValidationError as error:
+        sentence = f"Once redacted it is not valid: {error.errors()[0]['msg'].removeprefix('Value error, ')}"
+        return Receipt("rejected", command.kind, "not_valid_when_redacted", sentence)
 
 
 def _execute(

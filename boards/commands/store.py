@@ -19,11 +19,11 @@ class Memory:
     """Reads each thing once: while a decision is made, no row changes."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Any, ...], list[Any]] = {}
+        self._known: dict[tuple[type[models.Model], str], list[Any]] = {}
 
     def fetch(self, model: type[M], **filters: Any) -> list[M]:
         """The rows that fit, in the order of their keys."""
-        question = (model, *((name, str(value)) for name, value in filters.items()))
+        question = (model, repr(filters))
         if question not in self._known:
             self._known[question] = rows.fetch(model, **filters)
         return list(self._known[question])

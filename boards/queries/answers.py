@@ -368,4 +368,5 @@ def thing(kind: str, thing_id: str, actor: Actor) -> Json:
 
 def shown(kind: str, row: Any) -> Json:
     """One row in the form that answers and success bodies give it."""
-    return SHOWN.get(kind, shapes.body)(row)
+    show: Callable[[Any], Json] = SHOWN.get(kind, shapes.body)
+    return show(row)

@@ -103,8 +103,8 @@ def _attached(request: HttpRequest, board: Board) -> HttpResponse:
     bundle = Evidence.objects.filter(evidence_id=receipt.entity["id"]).first() if receipt.entity else None
     checks = check_lines(bundle) if bundle else []
     failing = sum(1 for line in checks if line.tone in ("bad", "warn"))
-    more = {"bundle": bundle, "checks": checks, "failing": failing, "board": board, "at": pages.present()}
-    return receipt_response(request, receipt, **more)
+    more: dict[str, Any] = {"bundle": bundle, "checks": checks, "failing": failing}
+    return receipt_response(request, receipt, board=board, at=pages.present(), **more)
 
 
 def _give(request: HttpRequest, board: Board) -> Receipt:

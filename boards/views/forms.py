@@ -26,7 +26,7 @@ LABELS: Final[dict[str, str]] = {
 }
 
 
-class Unreadable(Exception):  # noqa: N818  # named as the rules name theirs: Refused
+class Unreadable(Exception):  # named as the rules name theirs: Refused
     """A form that cannot be a command; its sentences say which field and why."""
 
     def __init__(self, sentences: list[str]) -> None:

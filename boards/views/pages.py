@@ -7,6 +7,7 @@ import uuid
 from http import HTTPStatus
 from typing import Any, Final
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
@@ -25,6 +26,7 @@ from boards.views.access import board_or_404, panel
 from boards.views.commands import STATUS, key_of
 from boards.views.forms import Unreadable
 from boards.views.regions import Asked, region
+from boards.words import REQUIRES_ACK
 from peers import queries as peers
 
 NAV: Final = ("boards", "collaborators", "count")
@@ -41,6 +43,7 @@ def show(request: HttpRequest, template: str, context: dict[str, Any], status: i
     theme = request.COOKIES.get("agentlink_theme", "")
     frame = {
         "nav": nav,
+        "mode": settings.AGENTLINK.mode or "local",
         "theme": theme if theme in THEMES else "",
         "revision": board.head if board else log.last_position(),
     }
@@ -132,6 +135,7 @@ def board(request: HttpRequest, board_id: str) -> HttpResponse:
         "view": view,
         "regions": _regions(("head", "needs", view, "messages", "choices", "owners"), row, at),
         "types": TYPES,
+        "acked": REQUIRES_ACK,
         "priorities": PRIORITIES,
         "reply": Message.objects.filter(board_id=board_id, message_id=request.GET.get("reply", "")).first(),
     }

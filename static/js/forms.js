@@ -90,6 +90,12 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// Types that ask for an acknowledgement by themselves; the person may still say otherwise.
+document.getElementById("composer-type")?.addEventListener("change", (event) => {
+  const box = event.target.form.elements.namedItem("requiresAck");
+  box.checked = event.target.selectedOptions[0].hasAttribute("data-acked");
+});
+
 for (const button of document.querySelectorAll("button[data-counts]")) {
   const count = () => {
     const chosen = button.form.querySelectorAll(`input[name="${button.dataset.counts}"]:checked`).length;

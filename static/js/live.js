@@ -9,6 +9,7 @@ const fresh = document.getElementById("fresh");
 let seen = 0; // when the socket last proved that it lives
 let lost = Date.now(); // since when it is gone; 0 while it is there
 let unreachable = false; // the store, not the server
+let out = false; // this browser's session is over
 
 function show(tone, dot, words) {
   fresh.className = `chip ${tone}`;
@@ -20,7 +21,8 @@ function show(tone, dot, words) {
 function tell() {
   if (!fresh) return;
   const gone = lost ? Date.now() - lost : 0;
-  if (unreachable) show("bad", "fail", "Read-only: the store cannot be reached");
+  if (out) show("bad", "fail", "Logged out: run agentlink open");
+  else if (unreachable) show("bad", "fail", "Read-only: the store cannot be reached");
   else if (!lost) show("ok", "run", `Live · revision ${fresh.dataset.revision}`);
   else if (gone > PATIENCE) {
     const since = seen ? `, last seen ${Math.round((Date.now() - seen) / 1000)} s ago` : "";
@@ -46,6 +48,7 @@ line?.addEventListener(line.dataset.message, (event) => {
 });
 document.addEventListener("htmx:after:request", (event) => {
   const status = event.detail.ctx.response.status;
+  out = status === 401;
   if (status === 503) unreachable = true;
   else if (status < 500) unreachable = false;
   tell();

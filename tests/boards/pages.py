@@ -131,8 +131,8 @@ class Story:
         return contract_id, claim(self.who, self.board_id, contract_id)
 
     def attach(self, contract_id: str) -> str:
-        wish = {"requirement_id": "proof-1", "verified": False, "summary": "It was recorded"}
-        return evidence(self.who, self.board_id, contract_id, **wish)
+        wish = {"requirement_id": "proof-1", "summary": "It was recorded"}
+        return evidence(self.who, self.board_id, contract_id, verified=False, **wish)
 
     def blocked(self) -> str:
         contract_id = self.accept()

@@ -229,3 +229,21 @@ def test_the_composer_says_how_a_peer_is_reached_before_anything_is_sent(setting
     assert "cannot be reached" in text(get(f"{story.url}reach?to=nobody-here"))
     assert "its own copy" in text(get(f"{story.url}reach?to=@board"))
     assert not text(get(f"{story.url}reach?to=" + "%3Cb%3E")).strip()
+
+
+def test_a_store_that_cannot_be_read_is_503_and_the_page_keeps_what_it_shows(monkeypatch):
+    story = Story()
+
+    def gone(_: Any) -> None:
+        raise OperationalError("unable to open database file")
+
+    monkeypatch.setattr(region_views, "region", gone)
+    response = get(f"{story.url}regions/contracts")
+    assert response.status_code == 503
+    assert "cannot be reached" in response.content.decode()
+
+
+def test_a_board_is_found_without_the_last_slash_too():
+    story = Story()
+    response = get(story.url.rstrip("/"))
+    assert (response.status_code, response.headers["Location"]) == (302, story.url)

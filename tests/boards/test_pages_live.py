@@ -196,8 +196,24 @@ def judged(story: Story, verdict: str) -> Prepared:
     return lambda: story.found("record_checks", evidence_id=evidence_id, checks=[line], verdict=verdict)
 
 
-for _event, _verdict in (("checked", "unverified"), ("verified",) * 2, ("rejected",) * 2, ("stale",) * 2):
-    case(f"evidence.{_event}")(lambda story, verdict=_verdict: judged(story, verdict))
+@case("evidence.checked")
+def _(story):
+    return judged(story, "unverified")
+
+
+@case("evidence.verified")
+def _(story):
+    return judged(story, "verified")
+
+
+@case("evidence.rejected")
+def _(story):
+    return judged(story, "rejected")
+
+
+@case("evidence.stale")
+def _(story):
+    return judged(story, "stale")
 
 
 @case("summary.created")

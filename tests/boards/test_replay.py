@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
-from boards import events, log, projections
+from boards import events, log, projections, rows
 from boards.models import BOARD_PROJECTIONS, Event, Task
 from tests.people import board, claim, contract, done, evidence, people
 
@@ -57,7 +57,7 @@ def test_rebuild_check_finds_a_projection_that_asks_the_clock(monkeypatch):
     board_id = story()
 
     def planted(event, data):
-        projections.update(Task, data.task_id, status="claimed", holder="whoever-is-here-now")
+        rows.update(Task, data.task_id, status="claimed", holder="whoever-is-here-now")
 
     with monkeypatch.context() as patch:
         patch.setitem(projections.PROJECTORS, events.TaskClaimed, planted)

@@ -21,15 +21,15 @@ PATIENCE = 20_000
 Person = Callable[..., Page]
 
 
-# Not the plugin's own: that one lives until the end of the session, and its event loop would disturb Django's tests.
+# Not the plugin's own fixtures: they live until the end of the session, and their event loop disturbs Django's tests.
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
+def chromium() -> Iterator[Browser]:
     expect.set_options(timeout=PATIENCE)
     path = os.environ.get("CHROMIUM") or "/usr/bin/chromium"
     with sync_playwright() as playwright, closing(
         playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-    ) as chromium:
-        yield chromium
+    ) as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +46,13 @@ def allowed() -> list[str]:
 
 
 @pytest.fixture
-def visitor(browser: Browser, desk: Desk, allowed: list[str]) -> Iterator[Callable[..., BrowserContext]]:
+def visitor(chromium: Browser, desk: Desk, allowed: list[str]) -> Iterator[Callable[..., BrowserContext]]:
     """Fresh profiles, not logged in; each is watched, and checked at the end."""
     watches: list[Watch] = []
     with ExitStack() as contexts:
 
         def new(**options: Any) -> BrowserContext:
-            context = browser.new_context(**options)
+            context = chromium.new_context(**options)
             contexts.callback(context.close)
             context.set_default_timeout(PATIENCE)
             watches.append(Watch(context, desk.server.host))
@@ -76,7 +76,7 @@ def person(visitor: Callable[..., BrowserContext], desk: Desk) -> Person:
 
 
 @pytest.fixture
-def page(person: Person) -> Page:
+def desktop(person: Person) -> Page:
     """The person on a desktop."""
     return person(viewport={"width": 1440, "height": 900})
 

@@ -31,6 +31,11 @@ def message(page: Page, text: str) -> Locator:
     return page.get_by_role("complementary", name="Messages").get_by_role("article").filter(has_text=text)
 
 
+def step(name: str) -> re.Pattern[str]:
+    """A proven step of a message, with its time."""
+    return re.compile(rf"{name} \d\d:\d\d")
+
+
 def need(page: Page, text: str) -> Locator:
     """The line of "Needs you" that says this."""
     return page.get_by_role("region", name="Needs you").get_by_role("listitem").filter(has_text=text)
@@ -38,9 +43,9 @@ def need(page: Page, text: str) -> Locator:
 
 def unfold(place: Locator, label: str) -> Locator:
     """Opens the few inputs behind a button of a card."""
-    summary = place.locator("summary").get_by_text(label, exact=True)
-    form = place.locator("details", has=summary)
-    summary.click()
+    summary = place.page.locator("summary").get_by_text(label, exact=True)
+    form = place.locator("details").filter(has=summary)
+    form.locator(summary).click()
     expect(form).to_have_attribute("open", "")
     return form
 

@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.conftest import log_in
 from tests.browser.desk import LIGHT, RECORDER, SUPERVISOR, Desk
-from tests.browser.panel import act, card, expect_live, fill, message, need, open_board, stayed, stays
+from tests.browser.panel import act, card, expect_live, fill, message, need, open_board, stayed, stays, step
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -87,7 +87,7 @@ def accept_and_claim(page: Page) -> None:
     contract.get_by_role("button", name=f"Accept for {RECORDER}").click()
     expect(contract).to_contain_text("Accepted by every owner, not claimed yet")
     act(contract, "Claim", Claim_for=RECORDER)
-    expect(contract).to_contain_text(re.compile(rf"Claimed by {RECORDER} · lease \d+ min left"))
+    expect(contract).to_contain_text(re.compile(rf"Claimed by {RECORDER} · lease .+ left"))
     expect(contract.get_by_role("meter", name=f"Lease left of {RECORDER}")).to_be_visible()
     assert stayed(page)
 
@@ -103,18 +103,18 @@ def ask_the_recorder(page: Page, desk: Desk) -> None:
     with desk.busy(RECORDER):
         composer.get_by_role("button", name="Send to peer").click()
         expect(sent).to_contain_text("another program keeps this session's inbox locked")
-        expect(sent).to_contain_text("queued")
-        expect(sent).not_to_contain_text("handed")
-    expect(sent).to_contain_text("handed")
+        expect(sent).to_contain_text(step("queued"))
+        expect(sent).not_to_contain_text(step("handed"))
+    expect(sent).to_contain_text(step("handed"))
     message_id = str(sent.get_attribute("id")).removeprefix("msg-")
     [item] = [one for one in desk.inbox(RECORDER) if one["id"] == f"inbox-agentlink-{message_id}"]
     assert item["source"] == "agentlink" and ASK in item["content"]
-    expect(sent).not_to_contain_text("applied")
+    expect(sent).not_to_contain_text(step("applied"))
     desk.applies(RECORDER, message_id)
-    expect(sent).to_contain_text("applied")
+    expect(sent).to_contain_text(step("applied"))
     expect(sent).to_contain_text("waiting")
     desk.answers(RECORDER, message_id)
-    expect(sent).to_contain_text("accepted")
+    expect(sent).to_contain_text(step("accepted"))
     expect(sent).not_to_contain_text("waiting")
     assert stayed(page), "the page was loaded anew"
 

@@ -42,6 +42,8 @@ class Shell:
 
     home: Path
     more: dict[str, str] = field(default_factory=dict)
+    planted: bool = False
+    """Run the program with the planted fault."""
 
     def run(self, *arguments: str, **more: str) -> Done:
         """A command, whatever its exit status."""
@@ -57,13 +59,29 @@ class Shell:
         """The answer of a command that must work."""
         return self.ok(*arguments, "--json", **more).json
 
-    def start(self, *arguments: str, planted: bool = False, **more: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, **more: str) -> subprocess.Popen[str]:
         """A command that may still run."""
-        command = [sys.executable, "-c", PLANTED, *arguments] if planted else program(*arguments)
+        command = [sys.executable, "-c", PLANTED, *arguments] if self.planted else program(*arguments)
         return subprocess.Popen(
             command, env=environment(self.home, **self.more, **more), cwd=self.home.parent,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
+
+    def ask(self, path: str) -> Any:
+        """A read of the API over the client, for what no command shows."""
+        code = (
+            "import sys\nfrom agentlink_site.client import call\n"
+            "answer = call('GET', sys.argv[1], query={'limit': '500'})\n"
+            "assert answer[0] == 200, answer\n"
+            "sys.stdout.buffer.write(answer[2])\n"
+        )
+        return json.loads(self._python(code, path))
+
+    def _python(self, code: str, *arguments: str) -> bytes:
+        env = environment(self.home, **self.more)
+        return subprocess.run(
+            [sys.executable, "-c", code, *arguments], env=env, stdout=subprocess.PIPE, check=True
+        ).stdout
 
     def register(self, names: Iterable[str]) -> None:
         """Nodes with tokens; made by the person over the client, as no command of the CLI registers yet."""
@@ -73,7 +91,7 @@ class Shell:
             "    answer = call('POST', '/commands', {'command': 'register_node', 'name': name})\n"
             "    assert answer[0] == 201, answer\n"
         )
-        subprocess.run([sys.executable, "-c", code, *names], env=environment(self.home, **self.more), check=True)
+        self._python(code, *names)
 
 
 def _ended(process: subprocess.Popen[str]) -> Done:

@@ -35,6 +35,12 @@ class Answer:
     data: Json
 
 
+def client(actor: Json, **headers: str) -> Client:
+    """A client that acts as somebody: what the guard would have found out."""
+    found: dict[str, Any] = {"agentlink.actor": actor, **headers}
+    return Client(**found)
+
+
 @dataclass
 class Caller:
     """Somebody who asks the API."""
@@ -45,12 +51,11 @@ class Caller:
         return Answer(response.status_code, response.headers["Content-Type"], json.loads(response.content))
 
     def get(self, path: str) -> Answer:
-        return self._answer(Client().get(BASE + path, **{"agentlink.actor": self.actor}))
+        return self._answer(client(self.actor).get(BASE + path))
 
     def send(self, path: str, body: Any, kind: str = "application/json", **headers: str) -> Answer:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        more = {"agentlink.actor": self.actor, **headers}
-        return self._answer(Client().post(BASE + path, content, content_type=kind, **more))
+        return self._answer(client(self.actor, **headers).post(BASE + path, content, content_type=kind))
 
     def give(self, command: str, **fields: Any) -> Answer:
         return self.send("/commands", {"command": command, **fields})
@@ -349,7 +354,7 @@ def test_a_text_over_its_limit_is_an_error_that_says_the_limit(who: People, huma
 
 
 def test_a_wrong_method_is_a_problem_that_names_the_right_ones(human: Caller) -> None:
-    response = Client().delete(f"{BASE}/boards", **{"agentlink.actor": human.actor})
+    response = client(human.actor).delete(f"{BASE}/boards")
     assert response.status_code == 405
     assert response.headers["Allow"] == "GET, POST"
     assert json.loads(response.content)["code"] == "wrong_method"
@@ -429,7 +434,7 @@ class Page(HTMLParser):
 
 
 def test_the_reference_page_needs_no_script_no_inline_style_and_no_internet(human: Caller) -> None:
-    response = Client().get(f"{BASE}/docs", **{"agentlink.actor": human.actor})
+    response = client(human.actor).get(f"{BASE}/docs")
     text = response.content.decode()
     page = Page()
     page.feed(text)

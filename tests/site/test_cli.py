@@ -11,12 +11,12 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,13 +54,19 @@ def complaint(done: Done) -> str:
 
 # --- a whole piece of work
 
+PROOF = ("--contract", "record", "--requirement", "proof-1", "--summary")
+
 
 def test_a_whole_piece_of_work_by_command_line(either: Shell) -> None:
     either.register(["alice", "bob"])
-    assert either.json("create", "Camera work", "--objective", "Record one file", "--member", "alice", "--member", "bob=observer")["boardId"] == "camera-work"
+    members = ("--member", "alice", "--member", "bob=observer")
+    made = either.json("create", "Camera work", "--objective", "Record one file", *members)
+    assert made["boardId"] == "camera-work"
     assert either.run("gate").status == 0
-    proposed = either.json("contract", "new", "-", "--objective", "Record", "--owner", "alice=/dev/video0,disk", "--requires", "one file", "--mutating")
-    assert (proposed["owners"], proposed["mutating"], proposed["status"]) == ({"alice": ["/dev/video0", "disk"]}, True, "proposed")
+    wish = ("--objective", "Record", "--owner", "alice=/dev/video0,disk", "--requires", "one file", "--mutating")
+    proposed = either.json("contract", "new", "-", *wish)
+    assert proposed["owners"] == {"alice": ["/dev/video0", "disk"]}
+    assert (proposed["mutating"], proposed["status"]) == (True, "proposed")
     assert complaint(either.run("claim", "-", "record", "--as", "alice")) == "contract_not_accepted"
     assert "is accepted" in either.ok("contract", "accept", "-", "record", "--as", "alice").out
     assert "alice holds record until" in either.ok("claim", "-", "record", "--as", "alice", "--lease", "600").out
@@ -70,7 +76,7 @@ def test_a_whole_piece_of_work_by_command_line(either: Shell) -> None:
     assert complaint(either.run("complete", "-", "record", "--as", "alice")) == "gate_not_ready"
     assert kept.exists()
     assert either.run("gate").status == 4
-    bundle = either.json("evidence", "attach", "-", "--contract", "record", "--requirement", "proof-1", "--summary", "Seen it", AGENTLINK_NODE="alice")
+    bundle = either.json("evidence", "attach", "-", *PROOF, "Seen it", AGENTLINK_NODE="alice")
     assert (bundle["nodeId"], bundle["verdict"]) == ("alice", "unverified")
     assert complaint(either.run("evidence", "verify", "-", bundle["evidenceId"], "--as", "alice")) == "own_evidence"
     assert "is verified" in either.ok("evidence", "verify", "-", bundle["evidenceId"]).out
@@ -85,10 +91,12 @@ def test_a_whole_piece_of_work_by_command_line(either: Shell) -> None:
 def test_finished_but_blocked_is_exit_status_3_at_the_gate(shell: Shell) -> None:
     shell.register(["alice"])
     shell.ok("create", "Work", "--member", "alice")
-    shell.ok("contract", "new", "-", "--objective", "Record", "--owner", "alice", "--requires", "one file", "--stop", "disk full")
+    wish = ("--objective", "Record", "--owner", "alice", "--requires", "one file", "--stop", "disk full")
+    shell.ok("contract", "new", "-", *wish)
     shell.ok("contract", "accept", "-", "record", "--as", "alice")
-    bundle = shell.json("evidence", "attach", "-", "--contract", "record", "--requirement", "proof-1", "--summary", "df says 100 %", "--as", "alice")
-    shell.ok("block", "-", "--contract", "record", "--stop", "stop-1", "--summary", "No disk", "--evidence", bundle["evidenceId"], "--as", "alice")
+    bundle = shell.json("evidence", "attach", "-", *PROOF, "df says 100 %", "--as", "alice")
+    about = ("--contract", "record", "--stop", "stop-1", "--evidence", bundle["evidenceId"])
+    shell.ok("block", "-", *about, "--summary", "No disk", "--as", "alice")
     blocked = shell.run("gate")
     assert blocked.status in (3, 4), blocked
     shell.ok("evidence", "verify", "-", bundle["evidenceId"])
@@ -98,11 +106,13 @@ def test_finished_but_blocked_is_exit_status_3_at_the_gate(shell: Shell) -> None
 def test_a_message_and_its_answer(either: Shell) -> None:
     either.register(["alice"])
     sent = either.json("send", "-", "alice", "Please look", "--priority", "high", "--expires", "2h")
-    assert (sent["type"], sent["priority"], sent["to"], sent["requiresAck"]) == ("task_request", "high", ["alice"], True)
+    assert (sent["type"], sent["priority"], sent["requiresAck"]) == ("task_request", "high", True)
+    assert sent["to"] == ["alice"]
     assert sent["boardId"].endswith("and-alice")
     assert either.json("send", "-", "ALICE", "Again", "--no-ack")["boardId"] == sent["boardId"]
     assert either.json("board", AGENTLINK_NODE="alice")["messages"][0]["content"] == "Please look"
-    assert "is answered: accepted" in either.ok("ack", sent["messageId"], "accepted", "--note", "On it", "--as", "alice").out
+    answered = either.ok("ack", sent["messageId"], "accepted", "--note", "On it", "--as", "alice")
+    assert "is answered: accepted" in answered.out
     again = either.ok("ack", sent["messageId"], "accepted", "--as", "alice")
     assert again.out.startswith("Already so: ")
     assert complaint(either.run("ack", sent["messageId"], "accepted")) == "not_addressed"
@@ -110,17 +120,39 @@ def test_a_message_and_its_answer(either: Shell) -> None:
     assert everybody["to"] == ["alice"]
 
 
-def test_a_real_session_is_found_written_to_and_its_artifact_attached_without_a_server(home: Path) -> None:
-    real = unpack(home.parent)
-    shell = Shell(home, {"AGINTIFLOW_HOME": str(real.home)})
-    peers = shell.json("peers", "--limit", "500")["peers"]
-    sessions = [peer["sessionId"] for peer in peers if peer["source"] == "agintiflow"]
-    assert len(sessions) == 14
+@pytest.fixture
+def real(home: Path) -> Shell:
+    """Beside a home of the real AgInTiFlow, without a server."""
+    return Shell(home, {"AGINTIFLOW_HOME": str(unpack(home.parent).home)})
+
+
+def test_a_real_session_is_found_and_written_to_without_a_server(real: Shell) -> None:
+    peers = real.json("peers", "--limit", "500")["peers"]
+    assert sum(peer["source"] == "agintiflow" for peer in peers) == 14
     reachable = next(p["sessionId"] for p in peers if p["sessionId"] and p["reach"]["kind"] != "none")
-    sent = shell.json("send", "-", reachable, "Please report", "--type", "status_request")
-    assert shell.json("board", sent["boardId"])["messages"][0]["deliveries"][0]["step"] == "handed"
-    inbox = real.home / "sessions" / reachable / "inbox.jsonl"
+    sent = real.json("send", "-", reachable, "Please report", "--type", "status_request")
+    assert real.json("board", sent["boardId"])["messages"][0]["deliveries"][0]["step"] == "handed"
+    inbox = Path(real.more["AGINTIFLOW_HOME"]) / "sessions" / reachable / "inbox.jsonl"
     assert sent["messageId"] in inbox.read_text()
+
+
+def test_files_and_artifacts_of_a_real_session_become_checked_evidence(real: Shell) -> None:
+    peers = real.json("peers", "--limit", "500")["peers"]
+    session = next(
+        p["sessionId"]
+        for p in peers
+        if p["sessionId"] and real.ask(f"/sessions/{p['sessionId']}/artifacts")["artifacts"]
+    )
+    artifact = real.ask(f"/sessions/{session}/artifacts")["artifacts"][0]["id"]
+    real.ok("create", "Work", "--member", session)
+    real.ok("contract", "new", "-", "--objective", "Record", "--requires", "one file")
+    about = ("evidence", "attach", "-", *PROOF, "Made by the session")
+    bundle = real.json(*about, "--artifact", artifact, "--session", session)
+    assert {check["name"] for check in bundle["checks"]} & {"event", "exists", "file"}
+    outside = real.run(*about, "--file", "/etc/hostname")
+    assert complaint(outside) == "path_not_allowed"
+    relative = real.run(*about, "--file", "no/such/file")
+    assert complaint(relative) == "path_not_allowed", "it was made absolute, so it lies outside every project"
 
 
 # --- exit statuses and sentences
@@ -144,7 +176,9 @@ def test_a_real_session_is_found_written_to_and_its_artifact_attached_without_a_
         (["status", "--as", "../secret.key"], 2, "unknown_node"),
     ],
 )
-def test_what_is_refused_is_one_sentence_with_a_code_and_status_2(shell: Shell, arguments: list[str], status: int, code: str) -> None:
+def test_what_is_refused_is_one_sentence_with_a_code_and_status_2(
+    shell: Shell, arguments: list[str], status: int, code: str
+) -> None:
     done = shell.run(*arguments)
     assert (done.status, complaint(done)) == (status, code)
 
@@ -235,14 +269,13 @@ def test_json_is_the_body_of_the_api_unchanged_with_a_server_and_without(home: P
     shell.register(["alice"])
     shell.ok("create", "W\u00f6rk \u202e", "--member", "alice")
     shell.ok("contract", "new", "-", "--objective", "Record\x1b[2J", "--owner", "alice=a,b")
-    asked = {"/boards/work": ("board",), "/boards": ("boards",), "/contracts/record-2j": ("contract", "show", "record-2j")}
-    paths = {path: words for path, words in asked.items() if path != "/contracts/record-2j"}
+    paths: dict[str, tuple[str, ...]] = {"/boards/work": ("board",), "/boards": ("boards",)}
     contract = shell.json("board")["contracts"][0]["contractId"]
     paths[f"/contracts/{contract}"] = ("contract", "show", contract)
     alone = {path: shell.ok(*words, "--json").out for path, words in paths.items()}
     with Server(home, launcher=False) as server:
         for path, words in paths.items():
-            answer = server.ask_unix("GET", f"/api/agentlink{path}" + ("?limit=100&cursor=" if path == "/boards" else ""))
+            answer = server.ask_unix("GET", f"/api/agentlink{path}")
             served = shell.ok(*words, "--json").out
             assert answer.body.isascii()
             body = answer.body.decode()
@@ -268,8 +301,8 @@ def one_wins(results: list[Done]) -> None:
             assert done.err.endswith("[already_claimed]\n")
 
 
-def twenty_claims(shell: Shell, *, planted: bool = False) -> list[Done]:
-    return all_ended([shell.start("claim", "work", "record", "--as", node, planted=planted) for node in NODES])
+def twenty_claims(shell: Shell) -> list[Done]:
+    return all_ended([shell.start("claim", "work", "record", "--as", node) for node in NODES])
 
 
 def open_task(shell: Shell) -> None:
@@ -281,20 +314,16 @@ def open_task(shell: Shell) -> None:
 def test_of_twenty_claims_exactly_one_wins_and_the_others_learn_who(either: Shell) -> None:
     open_task(either)
     one_wins(twenty_claims(either))
-    claims = [event for event in _events(either) if event["type"] == "agentlink.task.claimed"]
+    claims = [
+        event for event in either.ask("/boards/work/events")["events"] if event["type"] == "agentlink.task.claimed"
+    ]
     assert len(claims) == 1
 
 
 def test_the_checker_of_claims_goes_red_on_a_planted_fault(shell: Shell) -> None:
     open_task(shell)
     with pytest.raises(AssertionError):
-        one_wins(twenty_claims(shell, planted=True))
-
-
-def _events(shell: Shell) -> list[dict[str, object]]:
-    code = "import sys\nfrom agentlink_site.client import call\nsys.stdout.buffer.write(call('GET', '/boards/work/events', query={'limit': '500'})[2])"
-    made = subprocess.run([sys.executable, "-c", code], env=environment(shell.home), capture_output=True, check=True)
-    return list(json.loads(made.stdout)["events"])
+        one_wins(twenty_claims(Shell(shell.home, planted=True)))
 
 
 # --- what gets lost on the way
@@ -388,7 +417,10 @@ def _syscall(pid: int) -> str:
 # --- hostile text
 
 
-HOSTILE = "plain \x1b]52;c;ZXZpbA==\x07 \x1b[2J\x1b[31mred \x9b31m \rover\bwrite \u202etxt.exe \u200bzero [bold]x[/] :smile: \U000e0041 \x7f"
+HOSTILE = (
+    "plain \x1b]52;c;ZXZpbA==\x07 \x1b[2J\x1b[31mred \x9b31m \rover\bwrite \u202etxt.exe "
+    "\u200bzero [bold]x[/] :smile: \U000e0041 \x7f"
+)
 GOLDEN = Path(__file__).with_name("golden")
 
 
@@ -417,12 +449,14 @@ def in_terminal(shell: Shell, *arguments: str, **more: str) -> str:
 COUNTS = {"unclaimed": 1, "blocked": 1, "needsYou": 1, "unverified": 0}
 REACH = {"kind": "push", "sentence": HOSTILE}
 CONTRACT = {
-    "contractId": "record", "boardId": "work", "status": "proposed", "actionability": "needs_acceptance", "textRevision": 1,
+    "contractId": "record", "boardId": "work", "status": "proposed", "actionability": "needs_acceptance",
+    "textRevision": 1,
     "objective": f"{HOSTILE}\nsecond line", "owners": {"alice": [HOSTILE]}, "acceptedBy": [], "allowedActions": [],
     "stopConditions": [], "requiredEvidence": [{"id": "proof-1", "text": HOSTILE}], "missing": [{"detail": HOSTILE}],
 }  # fmt: skip
 BOARD = {
-    "boardId": "work", "title": HOSTILE, "status": "active", "sourceRevision": 7, "objective": HOSTILE, "counts": COUNTS,
+    "boardId": "work", "title": HOSTILE, "status": "active", "sourceRevision": 7, "objective": HOSTILE,
+    "counts": COUNTS,
     "members": [{"nodeId": HOSTILE, "role": "worker", "state": "joined", "status": "idle", "reach": REACH}],
     "contracts": [CONTRACT], "older": {"messages": 3}, "updatedAt": "2026-11-30T10:00:00.000Z",
     "tasks": [{"taskId": "record", "status": "claimed", "holder": HOSTILE, "leaseUntil": None, "title": HOSTILE}],
@@ -432,8 +466,11 @@ BOARD = {
         "content": f"{HOSTILE}\nagentlink: forged [line]", "deliveries": [{"nodeId": HOSTILE, "step": "queued"}],
     }],
 }  # fmt: skip
-PEER = {"nodeId": None, "sessionId": HOSTILE, "name": HOSTILE, "status": "idle", "source": HOSTILE, "lastActivityAt": None, "reach": REACH}
-CANNED = {
+PEER = {
+    "nodeId": None, "sessionId": HOSTILE, "name": HOSTILE, "status": "idle", "source": HOSTILE, "lastActivityAt": None,
+    "reach": REACH,
+}  # fmt: skip
+CANNED: dict[str, dict[str, Any]] = {
     "/boards/work": BOARD,
     "/contracts/record": CONTRACT,
     "/boards": {"boards": [BOARD], "nextCursor": None},
@@ -486,9 +523,10 @@ def test_hostile_text_in_a_terminal_is_golden(hostile: Shell, name: str) -> None
     assert shown == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", SHOWS)
-@pytest.mark.parametrize("more", [{}, {"NO_COLOR": "1"}])
-def test_nothing_that_agents_wrote_reaches_the_terminal_as_a_control(hostile: Shell, name: str, more: dict[str, str]) -> None:
+@pytest.mark.parametrize(("name", "more"), [*((name, {}) for name in SHOWS), ("board", {"NO_COLOR": "1"})])
+def test_nothing_that_agents_wrote_reaches_the_terminal_as_a_control(
+    hostile: Shell, name: str, more: dict[str, str]
+) -> None:
     shown = in_terminal(hostile, *SHOWS[name], **more)
     ours = re.sub(r"\x1b\[(?:[013]|22)?m", "", shown)
     assert ours == terminal.visible(ours)

@@ -1,0 +1,88 @@
+"""Every event by its type: the seed's names and what the rules need besides, each prefixed ``agentlink.``."""
+
+from __future__ import annotations
+
+from boards.events.base import EVENTS, EventData, Instant, Recorded
+from boards.events.boards import BoardClosed, BoardCreated, BoardInvited, BoardJoined, BoardLeft, BoardUpdated
+from boards.events.evidence import (
+    BlockerOpened,
+    BlockerResolved,
+    EvidenceAttached,
+    EvidenceChecked,
+    EvidenceJudged,
+    EvidenceRejected,
+    EvidenceStale,
+    EvidenceVerified,
+    SummaryCreated,
+)
+from boards.events.home import IdentityCreated, PeerDiscovered, PeerRegistered, PeerUpdated
+from boards.events.messages import (
+    MessageAcknowledged,
+    MessageApplied,
+    MessageExpired,
+    MessageReceived,
+    MessageSent,
+    MessageUndeliverable,
+    MessageWithdrawn,
+)
+from boards.events.work import (
+    ContractAccepted,
+    ContractActivated,
+    ContractBlocked,
+    ContractCompleted,
+    ContractProposed,
+    ContractRejected,
+    ContractUnblocked,
+    TaskClaimed,
+    TaskCompleted,
+    TaskExpired,
+    TaskReleased,
+    TaskRenewed,
+    TaskSpec,
+)
+
+__all__ = [
+    "EVENTS",
+    "BlockerOpened",
+    "BlockerResolved",
+    "BoardClosed",
+    "BoardCreated",
+    "BoardInvited",
+    "BoardJoined",
+    "BoardLeft",
+    "BoardUpdated",
+    "ContractAccepted",
+    "ContractActivated",
+    "ContractBlocked",
+    "ContractCompleted",
+    "ContractProposed",
+    "ContractRejected",
+    "ContractUnblocked",
+    "EventData",
+    "EvidenceAttached",
+    "EvidenceChecked",
+    "EvidenceJudged",
+    "EvidenceRejected",
+    "EvidenceStale",
+    "EvidenceVerified",
+    "IdentityCreated",
+    "Instant",
+    "MessageAcknowledged",
+    "MessageApplied",
+    "MessageExpired",
+    "MessageReceived",
+    "MessageSent",
+    "MessageUndeliverable",
+    "MessageWithdrawn",
+    "PeerDiscovered",
+    "PeerRegistered",
+    "PeerUpdated",
+    "Recorded",
+    "SummaryCreated",
+    "TaskClaimed",
+    "TaskCompleted",
+    "TaskExpired",
+    "TaskReleased",
+    "TaskRenewed",
+    "TaskSpec",
+]

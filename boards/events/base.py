@@ -1,0 +1,58 @@
+"""What all events share: name, version, entity, and the form that is stored and digested.
+
+Events are the seed's names (and what the rules need besides), each prefixed ``agentlink.``. Their data carries all
+that a projection needs, so that a projection reads its event and its own row and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, PlainSerializer
+from pydantic.alias_generators import to_camel
+
+from boards.times import iso
+
+Instant = Annotated[datetime, PlainSerializer(iso, when_used="json")]
+
+
+class EventData(BaseModel):
+    """Base of all event data. A newer reader must still parse every older version (golden files hold that)."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True)
+
+    type: ClassVar[str] = ""
+    version: ClassVar[int] = 1
+    home: ClassVar[bool] = False
+    entity: ClassVar[tuple[str, str] | None] = None
+    """Kind and id field of the row whose own revision this event moves; none where it moves none."""
+
+    def __init_subclass__(
+        cls, name: str = "", home: bool = False, entity: tuple[str, str] | None = None, **kwargs: Any
+    ) -> None:
+        super().__init_subclass__(**kwargs)
+        if name:
+            cls.type, cls.home, cls.entity = f"agentlink.{name}", home, entity
+            EVENTS[cls.type] = cls
+
+    def body(self) -> dict[str, Any]:
+        """The JSON form that is stored and digested."""
+        return self.model_dump(mode="json", by_alias=True)
+
+
+EVENTS: dict[str, type[EventData]] = {}
+"""Every event class by its type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An event as a projection sees it: the data, and where in the log it stands."""
+
+    board_id: str
+    revision: int
+    position: int
+    at: datetime
+    actor: str
+    data: EventData

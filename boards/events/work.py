@@ -1,0 +1,133 @@
+"""Events of contracts and their tasks."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from boards.events.base import EventData, Instant
+from boards.schemas import Item
+
+
+class TaskSpec(BaseModel):
+    """A task as the contract lists it."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+
+    task_id: str
+    title: str
+    eligible: list[str] = Field(default_factory=list)
+
+
+class ContractProposed(EventData, name="contract.proposed", entity=("contract", "contract_id")):
+    """A contract's text, its owners and its tasks."""
+
+    contract_id: str
+    objective: str
+    owners: dict[str, list[str]]
+    allowed_actions: list[Item]
+    stop_conditions: list[Item]
+    required_evidence: list[Item]
+    tasks: list[TaskSpec]
+    mutating: bool
+    proposed_by: str
+    accepted_by: list[str]
+    status: Literal["proposed", "accepted"]
+
+
+class ContractAccepted(EventData, name="contract.accepted", entity=("contract", "contract_id")):
+    """One owner agreed; ``accepted_by`` and ``status`` are what holds afterwards."""
+
+    contract_id: str
+    node_id: str
+    text_revision: int
+    accepted_by: list[str]
+    status: Literal["proposed", "accepted"]
+
+
+class ContractRejected(EventData, name="contract.rejected", entity=("contract", "contract_id")):
+    """One owner refused."""
+
+    contract_id: str
+    node_id: str
+    reason: str
+
+
+class ContractActivated(EventData, name="contract.activated", entity=("contract", "contract_id")):
+    """Its first task was claimed."""
+
+    contract_id: str
+
+
+class ContractBlocked(EventData, name="contract.blocked", entity=("contract", "contract_id")):
+    """A stop condition was met."""
+
+    contract_id: str
+    blocker_id: str
+    resumes_as: str
+
+
+class ContractUnblocked(EventData, name="contract.unblocked", entity=("contract", "contract_id")):
+    """Its last blocking blocker was resolved."""
+
+    contract_id: str
+    status: str
+
+
+class ContractCompleted(EventData, name="contract.completed", entity=("contract", "contract_id")):
+    """Every task is done and the gate let it through."""
+
+    contract_id: str
+    outcome: Literal["completed", "finished_blocked"]
+
+
+class TaskClaimed(EventData, name="task.claimed", entity=("task", "task_id")):
+    """The one claim that won."""
+
+    task_id: str
+    contract_id: str
+    node_id: str
+    fencing: int
+    lease_seconds: int
+    lease_until: Instant
+
+
+class TaskRenewed(EventData, name="task.renewed", entity=("task", "task_id")):
+    """The lease started anew."""
+
+    task_id: str
+    node_id: str
+    fencing: int
+    lease_seconds: int
+    lease_until: Instant
+
+
+class TaskReleased(EventData, name="task.released", entity=("task", "task_id")):
+    """The holder gave it back."""
+
+    task_id: str
+    node_id: str
+    fencing: int
+    note: str = ""
+
+
+class TaskExpired(EventData, name="task.expired", entity=("task", "task_id")):
+    """The lease ended; the task is open again."""
+
+    task_id: str
+    node_id: str
+    fencing: int
+    lease_until: Instant
+
+
+class TaskCompleted(EventData, name="task.completed", entity=("task", "task_id")):
+    """Done, through the gate."""
+
+    task_id: str
+    contract_id: str
+    node_id: str
+    fencing: int
+    evidence_ids: list[str]
+    note: str = ""

@@ -1,0 +1,137 @@
+"""What all commands share: bounded texts, ids, pointers, and the base class that registers each by its name.
+
+A command is a wish; only an accepted receipt says that something changed. Texts and lists are bounded here,
+with sentences; what a command may do is decided in :mod:`boards.rules`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from boards import words
+
+
+def _bounded(text: str) -> str:
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > words.TEXT_LIMIT:
+        raise ValueError(f"The text has {size:,} bytes; the limit is {words.TEXT_LIMIT:,}. Send a pointer to a file.")
+    return text
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("The text is empty; say something in it.")
+    return text
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    if len(text) > words.TITLE_LIMIT:
+        raise ValueError(f"The title has {len(text)} characters; the limit is {words.TITLE_LIMIT}.")
+    return text
+
+
+def _safe_id(value: str) -> str:
+    if not words.ID.match(value) or ".." in value:
+        raise ValueError(f"{value[:80]!r} is not a valid id; use a-z, 0-9, '.', '_' and '-', at most 64 characters.")
+    return value
+
+
+def _item_texts(value: Any) -> Any:
+    """Plain strings are accepted where listed things have an id and a text; ids are numbered later."""
+    if isinstance(value, list):
+        return [{"text": item} if isinstance(item, str) else item for item in value]
+    return value
+
+
+Id = Annotated[str, AfterValidator(_safe_id)]
+Text = Annotated[str, AfterValidator(_bounded)]
+FullText = Annotated[str, AfterValidator(_bounded), AfterValidator(_not_blank)]
+Title = Annotated[str, AfterValidator(_short), AfterValidator(_not_blank)]
+Ref = Annotated[str, Field(min_length=1, max_length=200)]
+"""How somebody names a node: nodeId, sessionId or name; resolved in the transaction."""
+Texts = Annotated[list[Text], Field(max_length=words.LIST_LIMIT)]
+
+
+class Shape(BaseModel):
+    """camelCase outside, snake_case inside; unknown keys are an error, so that a typo is never dropped."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
+
+    def body(self) -> dict[str, Any]:
+        """The JSON form, camelCase, times as ISO text."""
+        return self.model_dump(mode="json", by_alias=True)
+
+
+class Item(Shape):
+    """One allowed action, stop condition or required piece of evidence."""
+
+    id: str = ""
+    text: FullText
+
+
+class TaskItem(Shape):
+    """One listed task of a contract; without ``eligible`` every owner may claim it."""
+
+    text: FullText
+    eligible: list[Ref] = Field(default_factory=list, max_length=words.LIST_LIMIT)
+
+
+Items = Annotated[list[Item], BeforeValidator(_item_texts), Field(max_length=words.LIST_LIMIT)]
+TaskItems = Annotated[list[TaskItem], BeforeValidator(_item_texts), Field(max_length=words.LIST_LIMIT)]
+
+
+class FilePointer(Shape):
+    """A file by root and relative path; the absolute root stays in a local table (never shown)."""
+
+    root: Literal["project", "session", "home", "artifacts"]
+    path: str = Field(max_length=1024)
+    session_id: str = Field(default="", max_length=200)
+    size_bytes: int | None = Field(default=None, ge=0)
+    sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+
+
+class EventPointer(Shape):
+    """One event of a session: the exact line that a bundle speaks of."""
+
+    session_id: str = Field(max_length=200)
+    event_type: str = Field(max_length=120)
+    timestamp: str = Field(max_length=40)
+
+
+class Check(Shape):
+    """One line of a verification: what was looked at, and what was found."""
+
+    name: str
+    verdict: words.Verdict
+    detail: str
+
+
+class Command(Shape):
+    """Base of all commands. ``kind`` is the command's name; ``entity`` says which row it speaks of."""
+
+    kind: ClassVar[str]
+    entity: ClassVar[tuple[str, str] | None] = None
+    controlled: ClassVar[bool] = False
+    """Controlled commands need a key and the revision that the caller saw (API and forms)."""
+
+    def __init_subclass__(
+        cls, kind: str = "", entity: tuple[str, str] | None = None, controlled: bool = False, **kwargs: Any
+    ) -> None:
+        super().__init_subclass__(**kwargs)
+        if kind:
+            cls.kind, cls.entity, cls.controlled = kind, entity, controlled
+            COMMANDS[kind] = cls
+
+
+COMMANDS: dict[str, type[Command]] = {}
+"""Every command by its name."""
+
+
+class BoardCommand(Command):
+    """A command on one board."""
+
+    board_id: Id

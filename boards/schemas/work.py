@@ -1,0 +1,81 @@
+"""Commands on contracts and tasks."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from boards import words
+from boards.schemas.base import BoardCommand, FullText, Id, Items, Ref, TaskItems, Text, Texts
+
+
+class ProposeContract(BoardCommand, kind="propose_contract", entity=("contract", "contract_id")):
+    """Says who owns what, and which proof closes it."""
+
+    objective: FullText
+    contract_id: Id | None = None
+    owners: dict[Ref, Texts] = Field(default_factory=dict, max_length=words.LIST_LIMIT)
+    allowed_actions: Items = Field(default_factory=list)
+    stop_conditions: Items = Field(default_factory=list)
+    required_evidence: Items = Field(default_factory=list)
+    tasks: TaskItems = Field(default_factory=list)
+    mutating: bool = False
+
+
+class ContractCommand(BoardCommand):
+    """A command on one contract; ``node`` is who it is done for (the actor when left out)."""
+
+    contract_id: Id
+    node: Ref | None = None
+
+
+class AcceptContract(ContractCommand, kind="accept_contract", entity=("contract", "contract_id"), controlled=True):
+    """An owner agrees to this very text."""
+
+    text_revision: int | None = None
+
+
+class RejectContract(ContractCommand, kind="reject_contract", entity=("contract", "contract_id"), controlled=True):
+    """An owner refuses, with a reason."""
+
+    reason: FullText
+
+
+class TaskCommand(BoardCommand):
+    """A command on one task; ``node`` is who it is done for."""
+
+    task_id: Id
+    node: Ref | None = None
+
+
+class ClaimTask(TaskCommand, kind="claim_task", entity=("task", "task_id"), controlled=True):
+    """Takes an open task, with a lease. Exactly one claim wins."""
+
+    lease_seconds: int | None = None
+
+
+class FencedCommand(TaskCommand):
+    """A write by the holder: it names the fencing number that its claim returned."""
+
+    fencing: int | None = None
+
+
+class RenewTask(FencedCommand, kind="renew_task", entity=("task", "task_id"), controlled=True):
+    """Starts the lease anew from now."""
+
+    lease_seconds: int | None = None
+
+
+class ReleaseTask(FencedCommand, kind="release_task", entity=("task", "task_id"), controlled=True):
+    """Gives the task back."""
+
+    note: Text = ""
+
+
+class CompleteTask(FencedCommand, kind="complete_task", entity=("task", "task_id"), controlled=True):
+    """Finishes the task through the gate."""
+
+    note: Text = ""
+
+
+class ExpireTask(TaskCommand, kind="expire_task"):
+    """The timer's finding that a lease has ended."""

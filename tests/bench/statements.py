@@ -1,0 +1,83 @@
+"""The statements of a command, recorded once, and the same again on a plain ``sqlite3`` connection."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Values = tuple[Any, ...]
+Statement = tuple[str, Values]
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@contextmanager
+def recording() -> Iterator[list[Statement]]:
+    """Every statement that Django's connection runs meanwhile; COMMIT goes past Django's cursor and is not among them."""
+    from django.db import connection
+
+    seen: list[Statement] = []
+
+    def note(run: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        seen.append((sql.replace("%s", "?"), tuple(params or ())))
+        return run(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        yield seen
+
+
+def plain(database: Path) -> Any:
+    """A connection of the module that Django runs on, with the same PRAGMAs and nothing around it."""
+    from django.conf import settings
+    from django.db import connection
+
+    options = settings.DATABASES["default"]["OPTIONS"]
+    module: Any = connection.Database  # type: ignore[attr-defined]  # the backend's own module
+    raw = module.connect(str(database), isolation_level=None, timeout=600)
+    raw.executescript(options["init_command"])
+    return raw
+
+
+def copy_to(twin: Path) -> None:
+    """The database as it is now, in another file of the same file system."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM INTO %s", [str(twin)])
+
+
+def run(raw: Any, statements: list[Statement]) -> None:
+    """One transaction: what is read is fetched, what is written is committed with full durability."""
+    for sql, values in statements:
+        raw.execute(sql, values).fetchall()
+    raw.execute("COMMIT")
+
+
+@dataclass(slots=True)
+class Template:
+    """A recorded command that any number of writers can repeat: fresh ids, next position, next revision."""
+
+    statements: list[Statement]
+    position: int
+    revision: int
+
+    def run(self, raw: Any) -> None:
+        """One transaction with the head of the log read inside of it, as the command did."""
+        fresh: dict[str, str] = {}
+        numbers: dict[int, int] = {}
+        for sql, values in self.statements:
+            found = raw.execute(sql, tuple(_filled(value, fresh, numbers) for value in values)).fetchall()
+            if 'FROM "boards_event"' in sql:
+                old = self.position if '"position" FROM' in sql else self.revision
+                numbers[old] = found[0][0] + 1
+        raw.execute("COMMIT")
+
+
+def _filled(value: Any, fresh: dict[str, str], numbers: dict[int, int]) -> Any:
+    if isinstance(value, str):
+        return _UUID.sub(lambda match: fresh.setdefault(match.group(), str(uuid.uuid4())), value)
+    return numbers.get(value, value) if type(value) is int else value
