@@ -33,7 +33,9 @@ class Reference(DocsBase):
     def render_page(self, request: HttpRequest, api: NinjaAPI, **kwargs: Any) -> HttpResponse:
         """The OpenAPI document as a page."""
         document = api.get_openapi_schema(path_params=kwargs)
-        return render(request, "api/reference.html", {"info": document["info"], "groups": reference.groups(document)})
+        about = reference.spans(document["info"]["description"])
+        shown = {"info": document["info"], "about": about, "groups": reference.groups(document)}
+        return render(request, "api/reference.html", shown)
 
 
 class Api(NinjaAPI):

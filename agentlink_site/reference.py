@@ -12,20 +12,35 @@ DEPTH: Final = 3
 """How deep a field's own fields are followed before its type alone is named."""
 
 
+class Span(NamedTuple):
+    """A piece of a text; ``code`` is what stood between backquotes."""
+
+    code: bool
+    text: str
+
+
+Text = list[Span]
+
+
+def spans(text: str) -> Text:
+    """A text with its backquoted pieces told apart."""
+    return [Span(n % 2 == 1, part) for n, part in enumerate(text.replace("``", "`").split("`")) if part]
+
+
 class Field(NamedTuple):
     """One line of a table of fields."""
 
     name: str
     kind: str
     required: bool
-    text: str
+    text: Text
 
 
 class Variant(NamedTuple):
     """One of several forms of a body; ``name`` is empty when there is only one."""
 
     name: str
-    text: str
+    text: Text
     fields: list[Field]
 
 
@@ -36,10 +51,10 @@ class Route(NamedTuple):
     method: str
     path: str
     summary: str
-    text: str
+    text: Text
     parameters: list[Field]
     bodies: list[Variant]
-    answers: list[tuple[int, str]]
+    answers: list[tuple[int, Text]]
 
 
 class Group(NamedTuple):
@@ -64,10 +79,10 @@ def _route(document: Json, path: str, method: str, operation: Json) -> Route:
         method=method.upper(),
         path=path,
         summary=operation["summary"],
-        text=operation.get("description", ""),
+        text=spans(operation.get("description", "")),
         parameters=[_parameter(document, item) for item in operation["parameters"]],
         bodies=_bodies(document, operation.get("requestBody")),
-        answers=sorted((int(status), answer["description"]) for status, answer in operation["responses"].items()),
+        answers=[(int(n), spans(answer["description"])) for n, answer in sorted(operation["responses"].items())],
     )
 
 
@@ -75,7 +90,7 @@ def _parameter(document: Json, item: Json) -> Field:
     schema = item["schema"]
     where = {"path": "in the address", "query": "query"}[item["in"]]
     text = " ".join(part for part in (schema.get("description", ""), _bounds(schema)) if part)
-    return Field(item["name"], f"{_kind(document, schema)}, {where}", item["required"], text)
+    return Field(item["name"], f"{_kind(document, schema)}, {where}", item["required"], spans(text))
 
 
 def _bodies(document: Json, body: Json | None) -> list[Variant]:
@@ -89,14 +104,14 @@ def _bodies(document: Json, body: Json | None) -> list[Variant]:
 
 
 def _variant(document: Json, name: str, schema: Json) -> Variant:
-    return Variant(name, schema.get("description", ""), _fields(document, schema, ""))
+    return Variant(name, spans(schema.get("description", "")), _fields(document, schema, ""))
 
 
 def _fields(document: Json, schema: Json, prefix: str, depth: int = DEPTH) -> list[Field]:
     lines: list[Field] = []
     for name, inner in schema.get("properties", {}).items():
         text = " ".join(part for part in (inner.get("description", ""), _bounds(inner)) if part)
-        lines.append(Field(prefix + name, _kind(document, inner), name in schema.get("required", ()), text))
+        lines.append(Field(prefix + name, _kind(document, inner), name in schema.get("required", ()), spans(text)))
         if depth:
             lines += _fields(document, _inner(document, inner), _deeper(inner, prefix + name), depth - 1)
     return lines

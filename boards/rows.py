@@ -63,14 +63,16 @@ def _moment(value: datetime) -> str:
     return value.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ")
 
 
-def _aware(value: datetime) -> datetime:
-    return value.replace(tzinfo=UTC)
+def _aware(value: datetime | str) -> datetime:
+    return (datetime.fromisoformat(value) if isinstance(value, str) else value).replace(tzinfo=UTC)
 
 
 def _converters(field: models.Field[Any, Any]) -> tuple[Convert, Convert] | None:
     """How a value is written and how it is read; PostgreSQL takes and gives times as they are."""
     if isinstance(field, models.JSONField):
         return json.dumps, json.loads
+    if isinstance(field, models.BooleanField):
+        return bool, bool
     text_times = _database().vendor == "sqlite" and isinstance(field, models.DateTimeField)
     return (_moment, _aware) if text_times else None
 
@@ -148,7 +150,8 @@ def _test(fields: Fields, name: str, size: int) -> str:
 
 
 def _read(model: type[models.Model], names: tuple[str, ...], filters: dict[str, Any], tail: str) -> list[list[Any]]:
-    sizes, values = [], []
+    sizes: list[tuple[str, int]] = []
+    values: list[Any] = []
     for name, value in filters.items():
         several = isinstance(value, list)
         sizes.append((name, len(value) if several else -1))

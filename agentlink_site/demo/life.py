@@ -7,7 +7,7 @@ from typing import Final
 import structlog
 
 from agentlink_site.demo.agents import Json, ScriptedAgent
-from agentlink_site.demo.story import RUN_16, Story, StoppedError, StoryError
+from agentlink_site.demo.story import RUN_16, StoppedError, Story, StoryError
 from boards import schemas as c
 from boards.commands import execute
 from boards.models import Delivery, Message

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any, Final
 
 from pydantic import TypeAdapter
@@ -12,7 +12,7 @@ from boards.api.bodies import NAMED
 Json = dict[str, Any]
 
 MEANINGS: Final = {
-    200: "The answer; for a command: applied, or it held already (`already_applied`).",
+    200: "Applied, or it held already (`already_applied`).",
     201: "Made; the receipt says `applied`.",
     400: "Malformed: the sentence says which field, and never repeats its value.",
     401: "No valid token or session.",
@@ -61,17 +61,18 @@ PROBLEM: Final[Json] = {
 }
 
 
-def answers(statuses: Iterable[int], gives: str = "") -> Json:
+def answers(statuses: Collection[int], gives: str = "") -> Json:
     """``openapi_extra`` with the answers of a route; ``gives`` says what a good one holds."""
-    return {"responses": {status: _response(status, gives) for status in statuses}}
+    said = MEANINGS if 201 in statuses else {**MEANINGS, 200: "The answer."}
+    return {"responses": {status: _response(status, gives, said[status]) for status in statuses}}
 
 
-def _response(status: int, gives: str) -> Json:
+def _response(status: int, gives: str, meaning: str) -> Json:
     good = status < 300
     schema: Json = {"type": "object"} if good else {"$ref": "#/components/schemas/Problem"}
     kind = "application/json" if good else "application/problem+json"
     return {
-        "description": f"{gives} {MEANINGS[status]}".strip() if good else MEANINGS[status],
+        "description": f"{meaning} {gives}".strip() if good else meaning,
         "content": {kind: {"schema": schema}},
     }
 

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Body, Query, Router
 from pydantic import ValidationError
 
-from boards import proof
+from boards import proof, telling
 from boards.api import bodies
 from boards.api.documents import READ, READ_ONE, WRITE, commands_body
 from boards.api.documents import answers as documented
@@ -233,6 +233,15 @@ def _source(actor: Actor, body: bodies.EvidenceBody) -> Callable[..., Any]:
     if not session_id:
         raise Malformed("artifact.sessionId: name the session, because whoever asks has none.")
     return partial(proof.attach_artifact, session_id=session_id, artifact_id=body.artifact.artifact_id)
+
+
+@router.post("/sessions/{session_id}/summarize", summary="Summarize a session", tags=["write"],
+             openapi_extra=documented(WRITE, "The summary."))  # fmt: skip
+def summarize(request: HttpRequest, session_id: str, body: Body[bodies.SummaryBody]) -> HttpResponse:
+    """Stores a summary of fixed shape on a board, made from the session's own facts; never raw messages."""
+    actor = reader(request)
+    answers.readable_board(body.board_id, actor)
+    return answer(telling.summarize(actor, board_id=body.board_id, node=session_id, key=key_of(request, body.key)))
 
 
 COMMANDS_EXTRA = {**documented(WRITE, "What the command speaks of."), "requestBody": commands_body()}

@@ -60,7 +60,7 @@ def _unanswered(ids: list[str], at: datetime) -> Iterator[Need]:
     late = at - words.ACK_OVERDUE
     copies = Delivery.objects.filter(board_id__in=ids, step__in=["handed", "applied"], handed_at__lt=late)
     for copy, row in _with_message(list(copies)):
-        if row.requires_ack and copy.handed_at:
+        if row.requires_ack and copy.handed_at and not _settled(copy, row):
             yield _about(copy, row, "no_answer", copy.handed_at)
     human = human_node_id()
     waiting = Delivery.objects.filter(board_id__in=ids, node_id=human, step__in=["queued", "handed"])
@@ -73,8 +73,16 @@ def _failed(ids: list[str]) -> Iterator[Need]:
     """Copies that reach nobody any more."""
     copies = Delivery.objects.filter(board_id__in=ids, step__in=["undeliverable", "expired"])
     for copy, row in _with_message(list(copies)):
-        if row.requires_ack:
+        if row.requires_ack and not _settled(copy, row):
             yield _about(copy, row, copy.step, copy.ended_at or copy.queued_at)
+
+
+def _settled(copy: Delivery, row: Message) -> bool:
+    """A proposal asks nothing more of an owner once the contract has that owner's answer, whoever entered it."""
+    if row.message_type != "contract_proposed":
+        return False
+    contract = Contract.objects.filter(contract_id=row.contract_id).first()
+    return contract is None or contract.status != "proposed" or copy.node_id in contract.accepted_by
 
 
 def _with_message(copies: list[Delivery]) -> Iterator[tuple[Delivery, Message]]:

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from boards import schemas as c
-from boards.events import ContractAccepted, ContractProposed, ContractRejected, TaskSpec
-from boards.models import Contract, Node
+from boards import words
+from boards.events import (
+    ContractAccepted,
+    ContractProposed,
+    ContractRejected,
+    EventData,
+    MessageAcknowledged,
+    TaskSpec,
+)
+from boards.keys import pair
+from boards.models import Contract, Delivery, Message, Node
 from boards.rules import rights
 from boards.rules.world import Decision, Refused, World, say
 
@@ -97,7 +106,11 @@ def accept_contract(command: c.AcceptContract, world: World) -> Decision:
     text = f"{who.name} accepted {contract.contract_id} (text {contract.text_revision}){_by(world, who)}."
     to = [contract.proposed_by, who.node_id]
     said = say(world, "contract_accepted", to, text, contract_id=contract.contract_id)
-    return Decision([event, *said], contract.board_id, ("contract", contract.contract_id))
+    return Decision(
+        [event, *_answers(world, contract, who, "accepted"), *said],
+        contract.board_id,
+        ("contract", contract.contract_id),
+    )
 
 
 def reject_contract(command: c.RejectContract, world: World) -> Decision:
@@ -107,7 +120,24 @@ def reject_contract(command: c.RejectContract, world: World) -> Decision:
     text = f"{who.name} rejected {contract.contract_id}{_by(world, who)}: {command.reason}"
     to = [contract.proposed_by, who.node_id]
     said = say(world, "contract_rejected", to, text, contract_id=contract.contract_id)
-    return Decision([event, *said], contract.board_id, ("contract", contract.contract_id))
+    return Decision(
+        [event, *_answers(world, contract, who, "blocked", command.reason), *said],
+        contract.board_id,
+        ("contract", contract.contract_id),
+    )
+
+
+def _answers(world: World, contract: Contract, who: Node, answer: words.Answer, note: str = "") -> list[EventData]:
+    """An owner's own command is also its answer to the proposal's message; one entered for it is not."""
+    if who.node_id != world.actor.node_id:
+        return []
+    asked = world.fetch(Message, contract_id=contract.contract_id, message_type="contract_proposed")
+    copies = world.fetch(Delivery, key__in=[pair(row.message_id, who.node_id) for row in asked])
+    return [
+        MessageAcknowledged(message_id=copy.message_id, node_id=who.node_id, answer=answer, note=note)
+        for copy in copies
+        if copy.step not in words.FINAL_STEPS
+    ]
 
 
 def _answering(command: c.ContractCommand, world: World) -> tuple[Contract, Node]:

@@ -59,6 +59,8 @@ def table(figures: Iterable[Figure]) -> str:
     """A Markdown table that is aligned, so that it reads well in a terminal too."""
     rows = [HEADINGS, *(figure.cells() for figure in figures)]
     widths = [max(3, *(len(row[place]) for row in rows)) for place in range(len(HEADINGS))]
-    lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in rows]
+    lines = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in rows
+    ]
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     return "\n".join(lines)

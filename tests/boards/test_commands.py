@@ -6,6 +6,7 @@ import pytest
 
 from boards import log
 from boards.models import Contract, Delivery, Event, Message, Task
+from boards.queries.needs import needs
 from boards.schemas import Actor
 from tests.people import board, claim, contract, done, evidence, give, people
 
@@ -74,10 +75,29 @@ def test_a_contract_is_accepted_when_its_last_owner_accepts():
         "contract.proposed",
         "message.sent",
         "contract.accepted",
+        "message.acknowledged",
         "message.sent",
         "contract.accepted",
+        "message.acknowledged",
         "message.sent",
     ]
+
+
+def test_an_owners_own_acceptance_answers_the_proposal_and_one_entered_for_it_does_not(clock):
+    who = people()
+    board_id = board(who)
+    wish = {"board_id": board_id, "objective": "X", "owners": {"alice": [], "bob": []}}
+    contract_id = done("propose_contract", who.human, **wish).entity["id"]
+    message_id = Message.objects.get(message_type="contract_proposed").message_id
+    service = Actor("agentlink", "timer")
+    for name in ("alice", "bob"):
+        done("record_step", service, board_id=board_id, message_id=message_id, node_id=name, step="handed")
+    done("accept_contract", who.alice, board_id=board_id, contract_id=contract_id)
+    done("accept_contract", who.human, board_id=board_id, contract_id=contract_id, node="bob")
+    steps = dict(Delivery.objects.filter(message_id=message_id).values_list("node_id", "step"))
+    assert steps == {"alice": "acknowledged", "bob": "handed"}
+    clock.move(3600)
+    assert [need for need in needs(clock(), board_id) if need.message_id == message_id] == []
 
 
 def test_accepting_another_text_than_the_present_one_is_a_conflict():

@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Page, Re
 
 REFUSED: Final = r"status of (409|422)"
 """Chromium prints every answer that refuses a form; the page shows it to the person."""
-GONE: Final = r"net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED|ABORTED)|Failed to fetch"
+GONE: Final = r"net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED|ABORTED)|Failed to fetch|htmx:ws:error"
 """What Chromium prints while the server is dead."""
 LISTEN: Final = """
 addEventListener("securitypolicyviolation", (event) => {
@@ -60,8 +60,9 @@ class Watch:
     def check(self, *allowed: str) -> None:
         """Raises ``AssertionError`` for anything that this journey does not expect."""
         assert self.asked, "the journey asked for nothing: the watch did not see its pages"
-        assert self.strangers() == []
-        assert unexpected(self.faults, allowed) == []
+        strangers, faults = self.strangers(), unexpected(self.faults, allowed)
+        assert not strangers, f"asked of others: {strangers}"
+        assert not faults, "\n".join(faults)
 
 
 def unexpected(faults: Iterable[str], allowed: Iterable[str]) -> list[str]:

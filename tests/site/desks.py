@@ -67,15 +67,16 @@ class Shell:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
 
-    def ask(self, path: str) -> Any:
-        """A read of the API over the client, for what no command shows."""
+    def ask(self, path: str, **body: Any) -> Any:
+        """The API over the client, for what no command does: a read, or a write when there is a body."""
         code = (
-            "import sys\nfrom agentlink_site.client import call\n"
-            "answer = call('GET', sys.argv[1], query={'limit': '500'})\n"
-            "assert answer[0] == 200, answer\n"
+            "import json, sys\nfrom agentlink_site.client import call\n"
+            "path, body = sys.argv[1], json.loads(sys.argv[2])\n"
+            "answer = call('POST', path, body) if body else call('GET', path, query={'limit': '500'})\n"
+            "assert answer[0] in (200, 201), answer\n"
             "sys.stdout.buffer.write(answer[2])\n"
         )
-        return json.loads(self._python(code, path))
+        return json.loads(self._python(code, path, json.dumps(body)))
 
     def _python(self, code: str, *arguments: str) -> bytes:
         env = environment(self.home, **self.more)

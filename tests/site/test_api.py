@@ -311,6 +311,15 @@ def test_the_gate_refuses_to_close_with_422(who: People, human: Caller) -> None:
     assert answer.data["receipt"]["current"]["missing"]
 
 
+def test_who_has_no_session_is_not_summarized_and_an_outsider_asks_in_vain(
+    who: People, human: Caller, mallory: Caller
+) -> None:
+    board_id = people.board(who)
+    for node in ("alice", "nobody"):
+        check_problem(human.send(f"/sessions/{node}/summarize", {"boardId": board_id}), 422, "no_session")
+    check_problem(mallory.send("/sessions/alice/summarize", {"boardId": board_id}), 403, "not_a_member")
+
+
 # --- what is no request
 
 

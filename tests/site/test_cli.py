@@ -146,6 +146,8 @@ def test_files_and_artifacts_of_a_real_session_become_checked_evidence(real: She
     artifact = real.ask(f"/sessions/{session}/artifacts")["artifacts"][0]["id"]
     real.ok("create", "Work", "--member", session)
     real.ok("contract", "new", "-", "--objective", "Record", "--requires", "one file")
+    summary = real.ask(f"/sessions/{session}/summarize", boardId="work")
+    assert summary["sessionId"] == session
     about = ("evidence", "attach", "-", *PROOF, "Made by the session")
     bundle = real.json(*about, "--artifact", artifact, "--session", session)
     assert {check["name"] for check in bundle["checks"]} & {"event", "exists", "file"}
