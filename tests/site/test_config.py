@@ -49,7 +49,8 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
         ("HOST", "0.0.0.0", "this machine only"), ("HOST", "localhost.evil", "127.0.0.1"), ("HOME", "x/y", "absolute"),
         ("DATABASE_URL", "mysql://u:hunter2@h/d", "postgresql:"), ("DATABASE_URL", "postgresql://u:hunter2@h", "name"),
         ("NODE", "../x", "id of a node"), ("NODE", "a b", "letters"), ("BOARD", "a..b", "id of a board"),
-        ("MODE", "mesh", "not a coordination mode"), ("MODE", "all", "off or local"), ("MODE", "team", "not there yet"), ("LOG_LEVEL", "loud", "debug"),
+        ("MODE", "mesh", "not a coordination mode"), ("MODE", "all", "off or local"),
+        ("MODE", "team", "not there yet"), ("LOG_LEVEL", "loud", "debug"),
     ],
 )  # fmt: skip
 def test_a_wrong_setting_is_one_sentence(monkeypatch: pytest.MonkeyPatch, name: str, value: str, right: str) -> None:
