@@ -51,6 +51,20 @@ IDENTIFYING: Final[frozenset[str]] = frozenset(
 """Fields that name things; each is checked against a pattern or a list, and none is free text."""
 
 
+NEW_IDS: Final[dict[str, str]] = {
+    "create_board": "board_id",
+    "propose_contract": "contract_id",
+    "register_node": "node_id",
+}
+"""Ids that somebody chooses: one that looks like a secret is refused, because ids are shown and never redacted."""
+
+
+def looks_secret(command: Command) -> bool:
+    """Whether the id that a command chooses holds what the redactor would hide."""
+    chosen = getattr(command, NEW_IDS.get(command.kind, ""), None)
+    return isinstance(chosen, str) and redact(chosen).text != chosen
+
+
 def clean(command: Command, actor: Actor) -> tuple[Command, list[str]]:
     """The command with its texts redacted, and the ids of the rules that hit."""
     context = context_for(actor.node_id)

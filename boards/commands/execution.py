@@ -12,7 +12,7 @@ from django.db import DatabaseError, models
 from pydantic import ValidationError
 
 from boards import log, rows, rules, shapes, words
-from boards.commands.cleaning import clean
+from boards.commands.cleaning import clean, looks_secret
 from boards.commands.store import Memory, find_session, known_sessions, new_id
 from boards.events import EVENTS, EventData, PeerRegistered
 from boards.models import Event, StoredReceipt, Task
@@ -54,6 +54,9 @@ def execute(command: Command, actor: Actor, *, key: str | None = None, expected_
 
 def _cleaned(command: Command, actor: Actor) -> tuple[Command, list[str]] | Receipt:
     """The redacted command; redaction can leave a text empty, or make it longer than its limit."""
+    if looks_secret(command):
+        sentence = "The id that you chose looks like a secret, and ids are shown to everybody; choose another."
+        return Receipt("rejected", command.kind, "secret_id", sentence)
     try:
         return clean(command, actor)
     except ValidationError as error:

@@ -100,11 +100,16 @@ class World:
         """A board that must exist, and be open for a write."""
         board = self.one(Board, board_id=board_id)
         if board is None:
-            names = [row.board_id for row in self.fetch(Board)]
-            raise unknown("board", board_id, names)
+            raise unknown("board", board_id, self._readable())
         if open_only and board.status == "closed":
             raise Refused("board_closed", f"The board {board_id!r} is closed and read-only; a person can reopen it.")
         return board
+
+    def _readable(self) -> list[str]:
+        """The boards that may be named to the actor: its own, or all to the human."""
+        if self.me().kind == "human":
+            return [row.board_id for row in self.fetch(Board)]
+        return [row.board_id for row in self.fetch(Member, node_id=self.actor.node_id) if row.state != "left"]
 
     def contract(self, board_id: str, contract_id: str) -> Contract:
         """A contract of this board."""

@@ -6,6 +6,7 @@ with sentences; what a command may do is decided in :mod:`boards.rules`.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -40,6 +41,12 @@ def _safe_id(value: str) -> str:
     return value
 
 
+def _zoned(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        raise ValueError("The time has no zone; write it like 2030-01-31T12:00:00Z.")
+    return moment
+
+
 def _item_texts(value: Any) -> Any:
     """Plain strings are accepted where listed things have an id and a text; ids are numbered later."""
     if isinstance(value, list):
@@ -51,6 +58,7 @@ Id = Annotated[str, AfterValidator(_safe_id)]
 Text = Annotated[str, AfterValidator(_bounded)]
 FullText = Annotated[str, AfterValidator(_bounded), AfterValidator(_not_blank)]
 Title = Annotated[str, AfterValidator(_short), AfterValidator(_not_blank)]
+Moment = Annotated[datetime, AfterValidator(_zoned)]
 Ref = Annotated[str, Field(min_length=1, max_length=200)]
 """How somebody names a node: nodeId, sessionId or name; resolved in the transaction."""
 Texts = Annotated[list[Text], Field(max_length=words.LIST_LIMIT)]

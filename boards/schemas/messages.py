@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from boards import words
-from boards.schemas.base import BoardCommand, FullText, Id, Ref, Text
+from boards.schemas.base import BoardCommand, FullText, Id, Moment, Ref, Text
 
 
 class SendMessage(BoardCommand, kind="send_message"):
@@ -23,7 +22,7 @@ class SendMessage(BoardCommand, kind="send_message"):
     reply_to: Id | None = None
     refs: Annotated[list[dict[str, str]], Field(max_length=words.LIST_LIMIT)] = Field(default_factory=list)
     requires_ack: bool | None = None
-    expires_at: datetime | None = None
+    expires_at: Moment | None = None
 
 
 class MessageCommand(BoardCommand):

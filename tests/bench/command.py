@@ -16,9 +16,8 @@ MOST_TIMES = 3.5
 Command = Callable[[], object]
 
 
-def measure(desk: Desk, home: Path, *, rounds: int, batch: int) -> tuple[list[Figure], list[str]]:
+def measure(desk: Desk, home: Path, clock: LaterEachTime, *, rounds: int, batch: int) -> tuple[list[Figure], list[str]]:
     """The figures of a message and of a task's claim, renewal and release."""
-    clock = LaterEachTime()
 
     def message() -> None:
         clock.move()

@@ -6,6 +6,7 @@ import gc
 import itertools
 import os
 import tempfile
+import uuid
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from tests.people import People
 
 WORKERS = 16
-SECONDS_APART = 4
+SECONDS_APART = 11
 """By this much later each message is given, so that the limit on bursts lets any number through."""
 
 
@@ -56,8 +57,9 @@ class LaterEachTime:
     def __call__(self) -> datetime:
         return self._now() + self._ahead
 
-    def move(self) -> None:
-        self._ahead += timedelta(seconds=SECONDS_APART)
+    def move(self, times: int = 1) -> None:
+        """Lets the time of that many messages pass."""
+        self._ahead += timedelta(seconds=SECONDS_APART * times)
 
 
 @dataclass(slots=True)
@@ -75,7 +77,7 @@ class Desk:
         from boards.schemas import COMMANDS
 
         wish = {"boardId": self.board_id, "to": [to], "type": "task_update", "content": text}
-        return applied(execute(COMMANDS["send_message"].model_validate(wish), sender, key=f"key-{next(_keys)}"))
+        return applied(execute(COMMANDS["send_message"].model_validate(wish), sender, key=new_key()))
 
     def task(self, kind: str, fencing: int | None = None) -> Receipt:
         """Alice's ``claim_task``, ``renew_task`` or ``release_task``."""
@@ -83,7 +85,7 @@ class Desk:
         from boards.schemas import COMMANDS
 
         wish = {"boardId": self.board_id, "taskId": self.task_id} | ({} if fencing is None else {"fencing": fencing})
-        return applied(execute(COMMANDS[kind].model_validate(wish), self.who.alice, key=f"key-{next(_keys)}"))
+        return applied(execute(COMMANDS[kind].model_validate(wish), self.who.alice, key=new_key()))
 
 
 def applied(receipt: Receipt) -> Receipt:
@@ -108,12 +110,17 @@ def set_up() -> Desk:
     return Desk(who, [Actor(name, "cli") for name in names], board_id, task_id)
 
 
-_texts, _keys = itertools.count(1), itertools.count(1)
+_numbers = itertools.count(1)
+
+
+def new_key() -> str:
+    """An idempotency key as clients make them."""
+    return str(uuid.uuid4())
 
 
 def report() -> str:
     """A text as agents send it, never twice the same."""
-    number = next(_texts)
+    number = next(_numbers)
     return f"Recorded file {number}: 412 frames, no gaps. The second camera is next; see the evidence for the first."
 
 

@@ -12,12 +12,13 @@ from typing import Any
 
 Values = tuple[Any, ...]
 Statement = tuple[str, Values]
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @contextmanager
 def recording() -> Iterator[list[Statement]]:
-    """Every statement that Django's connection runs meanwhile; COMMIT goes past Django's cursor and is not among them."""
+    """Every statement that Django's connection runs meanwhile, without COMMIT, which goes past its cursor."""
     from django.db import connection
 
     seen: list[Statement] = []
@@ -57,7 +58,7 @@ def run(raw: Any, statements: list[Statement]) -> None:
     raw.execute("COMMIT")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Template:
     """A recorded command that any number of writers can repeat: fresh ids, next position, next revision."""
 
@@ -65,16 +66,28 @@ class Template:
     position: int
     revision: int
 
+    @classmethod
+    def of(cls, seen: list[Statement], position: int, revision: int) -> Template:
+        """``position`` and ``revision``: what the recorded event got; both stand for the next ones from now on."""
+        if len({position, revision, 0, 1}) < 4:
+            raise ValueError("The log is too short to tell its position from its revision and from flags.")
+        return cls([(sql, tuple(_never(sql, value) for value in values)) for sql, values in seen], position, revision)
+
     def run(self, raw: Any) -> None:
-        """One transaction with the head of the log read inside of it, as the command did."""
+        """One transaction; the log's head is read inside of it, as the command did."""
         fresh: dict[str, str] = {}
         numbers: dict[int, int] = {}
         for sql, values in self.statements:
             found = raw.execute(sql, tuple(_filled(value, fresh, numbers) for value in values)).fetchall()
             if 'FROM "boards_event"' in sql:
-                old = self.position if '"position" FROM' in sql else self.revision
-                numbers[old] = found[0][0] + 1
+                last = self.position if sql.startswith('SELECT "position"') else self.revision
+                numbers[last] = found[0][0] + 1
         raw.execute("COMMIT")
+
+
+def _never(sql: str, value: Any) -> Any:
+    """Every copy has the recorded time: "messages since" would otherwise find more with each of them."""
+    return "9999-12-31 00:00:00" if sql.startswith("SELECT") and isinstance(value, str) and _MOMENT.fullmatch(value) else value
 
 
 def _filled(value: Any, fresh: dict[str, str], numbers: dict[int, int]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import ValidationError
 
 from boards import log
 from boards.models import Contract, Delivery, Event, Message, Task
@@ -499,3 +500,24 @@ def test_with_mode_off_nothing_is_written(settings):
 def test_an_over_long_key_is_refused():
     who = people()
     assert give("create_board", who.human, key="k" * 201, title="X").code == "bad_key"
+
+
+def test_an_id_that_looks_like_a_secret_is_refused():
+    who = people()
+    receipt = give("create_board", who.human, title="X", boardId="sk-live-abcdefghijklmnop1234567890")
+    assert (receipt.outcome, receipt.code) == ("rejected", "secret_id")
+    assert "abcdefgh" not in receipt.detail
+
+
+def test_an_agent_is_not_told_of_boards_that_it_may_not_read():
+    who = people()
+    done("create_board", who.human, title="private-plan")
+    asked = {"boardId": "private-plam", "to": ["alice"], "content": "x"}
+    assert give("send_message", who.human, **asked).extra["nearest"] == ["private-plan"]
+    refused = give("send_message", who.mallory, **asked)
+    assert refused.code == "unknown_board" and "private-plan'" not in refused.detail and not refused.extra
+
+
+def test_a_time_without_a_zone_is_a_sentence():
+    with pytest.raises(ValidationError, match="no zone"):
+        give("send_message", people().human, boardId="b", to=["x"], content="x", expiresAt="2030-01-01T00:00:00")

@@ -26,9 +26,10 @@ Person = Callable[..., Page]
 def chromium() -> Iterator[Browser]:
     expect.set_options(timeout=PATIENCE)
     path = os.environ.get("CHROMIUM") or "/usr/bin/chromium"
-    with sync_playwright() as playwright, closing(
-        playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-    ) as browser:
+    with (
+        sync_playwright() as playwright,
+        closing(playwright.chromium.launch(executable_path=path, args=ARGUMENTS)) as browser,
+    ):
         yield browser
 
 

@@ -75,10 +75,10 @@ class Desk:
         made = self.shell.json("contract", "new", board, "--objective", objective, *arguments)
         return str(made["contractId"])
 
-    def node(self, session: str) -> str:
-        """The node of a session that is a member of some board."""
-        peers = self.shell.json("peers", "--limit", "500")["peers"]
-        return str(next(peer["nodeId"] for peer in peers if peer["sessionId"] == session))
+    @property
+    def human(self) -> str:
+        """The person's node."""
+        return str(self.shell.json("status")["nodeId"])
 
     def start(self, *command: str) -> subprocess.Popen[str]:
         """Another program on this home."""
@@ -107,6 +107,10 @@ class Desk:
         """The session's folder in AgInTiFlow's home."""
         return self.fixture.home / "sessions" / session
 
+    def project(self, session: str) -> Path:
+        """Where the session's agent works."""
+        return Path(json.loads((self.folder(session) / "state.json").read_text())["commandCwd"])
+
     def happens(self, session: str, kind: str, **data: Any) -> str:
         """AgInTiFlow appends one event to a session's log; its time."""
         at = _now()
@@ -115,13 +119,12 @@ class Desk:
 
     def writes_file(self, session: str, path: str, text: str) -> Path:
         """The session's agent writes a file of its project, and AgInTiFlow says so in the log."""
-        state = json.loads((self.folder(session) / "state.json").read_text())
-        cwd = state["commandCwd"]
-        place = Path(cwd) / path
+        cwd = self.project(session)
+        place = cwd / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
         diff = "".join([f"--- a/{path}\n+++ b/{path}\n", *(f"+{line}\n" for line in text.splitlines())])
-        self.happens(session, "file.changed", path=path, action="write", diff=diff, commandCwd=cwd)
+        self.happens(session, "file.changed", path=path, action="write", diff=diff, commandCwd=str(cwd))
         return place
 
     def inbox(self, session: str) -> list[dict[str, Any]]:

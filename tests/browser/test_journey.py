@@ -184,7 +184,10 @@ def block_and_resolve(page: Page, board: str) -> None:
     stays(page)
     expect(page).to_have_title(f"{TITLE} · AgentLink")
     contract = card(page, OBJECTIVE)
-    stops = {"What_stands_in_the_way": "The camera is at 80 degrees.", "Stop_condition_that_is_met": "the camera gets hot"}
+    stops = {
+        "What_stands_in_the_way": "The camera is at 80 degrees.",
+        "Stop_condition_that_is_met": "the camera gets hot",
+    }
     act(contract, "Open blocker", **stops, **{"verified: What came out: recordings/light.md.": True})
     expect(page).to_have_title(f"(1) {TITLE} · AgentLink")
     expect(page.get_by_role("link", name="Needs you 1")).to_be_visible()
