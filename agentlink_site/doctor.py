@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 from agentlink_site import running
@@ -22,7 +19,6 @@ use_newest_sqlite()
 import sqlite3  # noqa: E402  (whichever of the two runs)
 
 LOW_DISK_BYTES = 512 * 1024 * 1024
-STORES = {"AgInTiFlow": "sessions", "Claude Code": "~/.claude/projects", "Codex": "~/.codex/sessions"}
 
 State = Literal["ok", "warn", "bad"]
 
@@ -106,10 +102,9 @@ def _server(config: Config) -> Iterator[Check]:
 
 
 def _sessions(config: Config) -> Iterator[Check]:
-    for name, place in STORES.items():
-        folder = config.agintiflow_home / place if name == "AgInTiFlow" else Path(place).expanduser()
-        count = sum(1 for _ in os.scandir(folder)) if folder.is_dir() else 0
-        yield Check(f"{name} sessions", "ok", f"{count} in {folder}" if count else f"none found in {folder}")
+    folder = config.agintiflow_home / "sessions"
+    count = sum(1 for _ in folder.glob("*/state.json"))
+    yield Check("AgInTiFlow sessions", "ok", f"{count} in {folder}" if count else f"none found in {folder}")
 
 
 def _disk(config: Config) -> Iterator[Check]:
@@ -118,11 +113,6 @@ def _disk(config: Config) -> Iterator[Check]:
     yield Check("disk", state, f"{free / 1e9:.1f} GB free where the home is")
 
 
-def _psycopg(config: Config) -> Iterator[Check]:
-    if config.database_url is not None and not find_spec("psycopg"):
-        yield Check("psycopg", "bad", "AGENTLINK_DATABASE_URL needs psycopg 3, which is not installed.")
-
-
 PARTS: tuple[Callable[[Config], Iterable[Check]], ...] = (
-    _settings, _programs, _psycopg, _home, _store, _server, _sessions, _disk,
+    _settings, _programs, _home, _store, _server, _sessions, _disk,
 )  # fmt: skip

@@ -23,10 +23,26 @@ def up(
     """Start the server (or find the one that runs) and print a login link."""
     from agentlink_site import server
 
-    status = server.up(port=port, host=host, open_browser=not no_open, as_json=as_json)
+    _leave(server.up(port=port, host=host, open_browser=not no_open, as_json=as_json))
+
+
+@app.command()
+def demo(
+    port: Annotated[int | None, typer.Option(help="Port to listen on; 0 is any free one.")] = None,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the demo's folder in place at the end.")] = False,
+) -> None:
+    """Show a board with a small story on it, in a folder of its own that is removed at the end."""
+    from agentlink_site.demo import run
+
+    _leave(run(port, not no_open, keep))
+
+
+def _leave(status: int) -> None:
+    """Ends the process at once: a reader thread that waits for the store must not keep a stopped server alive."""
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(status)  # a reader thread that waits for the store must not keep a stopped server alive
+    os._exit(status)
 
 
 @app.command("open")

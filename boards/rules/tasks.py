@@ -134,7 +134,10 @@ def _fenced(command: c.FencedCommand, world: World) -> tuple[Task, Contract, Nod
         sentence = f"{task.holder} holds {task.task_id} until {iso(task.lease_until)}, not {who.name}."
         raise Refused("not_holder", sentence, outcome="conflict", current=view(task))
     if command.fencing is None:
-        sentence = f"{command.kind} needs the fencing number that the claim of {task.task_id} returned."
+        sentence = (
+            f"{command.kind} needs the fencing number that the claim of {task.task_id} returned; "
+            f"whoever claimed it elsewhere names it (--fencing)."
+        )
         raise Refused("fencing_required", sentence)
     if command.fencing != task.fencing:
         sentence = f"Fencing number {command.fencing} is not the present one ({task.fencing}): the claim is an old one."

@@ -80,14 +80,18 @@ def _measure(home: Path, size: Size) -> Report:
 
 
 def _live(made: Desk, home: Path, size: Size, found: Report) -> None:
+    """A young board in Chromium, frames until its list of messages is full, then Chromium again."""
+    path = browser.chromium()
     with committing(made) as committer, Server(home, launcher=False) as server:
+        young = browser.waits(made, server, committer, path, size.texts) if path else []
         found.add(live.measure(made, server, server.login(), committer, samples=size.frames))
-        path = browser.chromium()
-        if path is None:
-            found.notes.append("Without Chromium the way to changed text was not measured.")
-            return
-        frame = found.figures[-1].ours
-        found.add(browser.measure(made, server, committer, path, samples=size.texts, frame=frame))
+        full = browser.waits(made, server, committer, path, size.texts) if path else []
+    floor = found.figures[-1].ours
+    for board, waits in (("a young board", young), ("a full board", full)):
+        if waits:
+            found.add(browser.figure(board, waits, floor))
+    if path is None:
+        found.notes.append("Without Chromium the way to changed text was not measured.")
 
 
 def _told(found: Report) -> str:
@@ -98,7 +102,9 @@ def _told(found: Report) -> str:
 def _machine() -> str:
     import sqlite3
 
-    return f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {platform.system()} {platform.machine()}"
+    return (
+        f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {platform.system()} {platform.machine()}"
+    )
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,32 +47,42 @@ def _lease(desk: Desk) -> Iterator[None]:
 
 
 def _compare(name: str, give: Command, home: Path, rounds: int, batch: int, told: list[str]) -> Figure:
-    """Each round: a batch is given and recorded, replayed by ``sqlite3`` on a twin, then another is given unrecorded."""
+    """Medians over the rounds: of the ratios and of the floor, because each pair was measured in the same moment."""
     for _ in range(batch):
         give()
     twin = home / "twin.sqlite3"
     twin.unlink(missing_ok=True)
     statements.copy_to(twin)
     raw = statements.plain(twin)
-    ours, floor, wall = [], [], []
-    counts: list[int] = []
-    for _ in range(rounds):
-        recorded = [_recorded(give) for _ in range(batch)]
-        counts += map(len, recorded)
-        raw_cpu, raw_wall = _timed(lambda: [statements.run(raw, one) for one in recorded])  # noqa: B023  # run at once
-        cpu, took = _timed(lambda: [give() for _ in range(batch)])
-        floor.append(raw_cpu / batch)
-        ours.append(cpu / batch)
-        wall.append(took / raw_wall)
+    turns = [_round(give, raw, batch) for _ in range(rounds)]
     raw.close()
-    ratios = [mine / its for mine, its in zip(ours, floor, strict=True)]
-    # The median of the ratios, not the ratio of the medians: each pair was measured in the same moment.
-    ratio, least = statistics.median(ratios), statistics.median(floor)
+    ratios = [turn.cpu / turn.floor_cpu for turn in turns]
+    ratio, floor = statistics.median(ratios), statistics.median(turn.floor_cpu for turn in turns) / batch
     told.append(
-        f"{name}: {statistics.mean(counts):.1f} statements; CPU ratio min {min(ratios):.2f}, median {ratio:.2f}, "
-        f"max {max(ratios):.2f} over {rounds} rounds of {batch}; wall-clock ratio {statistics.median(wall):.2f}"
+        f"{name}: {statistics.mean(turn.statements for turn in turns):.1f} statements; CPU ratio "
+        f"min {min(ratios):.2f}, median {ratio:.2f}, max {max(ratios):.2f} over {rounds} rounds of {batch}; "
+        f"wall-clock ratio {statistics.median(turn.wall / turn.floor_wall for turn in turns):.2f}"
     )
-    return Figure(f"CPU of one command: {name}", "ms", ratio * least, least, most_ratio=MOST_TIMES)
+    return Figure(f"CPU of one command: {name}", "ms", ratio * floor, floor, most_ratio=MOST_TIMES)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One batch of each, in milliseconds."""
+
+    statements: float
+    floor_cpu: float
+    floor_wall: float
+    cpu: float
+    wall: float
+
+
+def _round(give: Command, raw: Any, batch: int) -> Turn:
+    """A batch is given and recorded, replayed by ``sqlite3`` on the twin, then another is given unrecorded."""
+    recorded = [_recorded(give) for _ in range(batch)]
+    floor = _timed(lambda: [statements.run(raw, one) for one in recorded])
+    ours = _timed(lambda: [give() for _ in range(batch)])
+    return Turn(statistics.mean(map(len, recorded)), *floor, *ours)
 
 
 def _recorded(give: Command) -> list[statements.Statement]:

@@ -7,7 +7,6 @@ import itertools
 import os
 import tempfile
 import uuid
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

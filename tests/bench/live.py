@@ -25,7 +25,9 @@ REST = (0.035, 0.085)
 """Seconds between commits, uneven so that they meet every phase of the server's polling."""
 
 
-def measure(desk: Desk, server: Server, cookie: dict[str, str], committer: Committer, *, samples: int) -> tuple[list[Figure], list[str]]:
+def measure(
+    desk: Desk, server: Server, cookie: dict[str, str], committer: Committer, *, samples: int
+) -> tuple[list[Figure], list[str]]:
     """The 95th percentile of both, and their distributions in words."""
     headers = {"Cookie": cookie["Cookie"]}
     with connect(

@@ -51,11 +51,11 @@ def copy_to(twin: Path) -> None:
         cursor.execute("VACUUM INTO %s", [str(twin)])
 
 
-def run(raw: Any, statements: list[Statement]) -> None:
+def run(raw: Any, statements: list[Statement]) -> Any:
     """One transaction: what is read is fetched, what is written is committed with full durability."""
     for sql, values in statements:
         raw.execute(sql, values).fetchall()
-    raw.execute("COMMIT")
+    return raw.execute("COMMIT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,11 @@ class Template:
 
 def _never(sql: str, value: Any) -> Any:
     """Every copy has the recorded time: "messages since" would otherwise find more with each of them."""
-    return "9999-12-31 00:00:00" if sql.startswith("SELECT") and isinstance(value, str) and _MOMENT.fullmatch(value) else value
+    return (
+        "9999-12-31 00:00:00"
+        if sql.startswith("SELECT") and isinstance(value, str) and _MOMENT.fullmatch(value)
+        else value
+    )
 
 
 def _filled(value: Any, fresh: dict[str, str], numbers: dict[int, int]) -> Any:

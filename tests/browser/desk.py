@@ -37,7 +37,7 @@ class Desk:
     def __init__(self, folder: Path) -> None:
         self.fixture: Fixture = unpack(folder)
         self.home = folder / "home"
-        self.more = {"AGINTIFLOW_HOME": str(self.fixture.home)}
+        self.more: dict[str, Any] = {"AGINTIFLOW_HOME": str(self.fixture.home)}
         self.shell = Shell(self.home, self.more)
         self.server = Server(self.home, launcher=False, **self.more)
 

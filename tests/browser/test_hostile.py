@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Person
 from tests.browser.desk import LIGHT, RECORDER, SUPERVISOR, Desk
-from tests.browser.panel import card, expect_live, message, need, open_board, stayed, stays, unfold
+from tests.browser.panel import card, expect_live, message, need, open_board, stayed, stays
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
@@ -67,7 +67,8 @@ def alive(page: Page) -> list[str]:
     """Elements that no template of ours makes, and characters that turn text around."""
     script = """() => {
       const made = document.querySelectorAll("bdi *, script:not([src]), iframe, style, base, template, [autofocus]");
-      const turned = document.documentElement.outerHTML.match(/.{0,40}[\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f]/g);
+      const whole = document.documentElement.outerHTML;
+      const turned = whole.match(/.{0,40}[\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f]/g);
       return [...made].map((one) => one.outerHTML.slice(0, 200)).concat(turned || []);
     }"""
     found = page.evaluate(script)
@@ -78,6 +79,13 @@ def alive(page: Page) -> list[str]:
 def expect_text(place: Locator, text: str) -> None:
     """Shown as it was written, and seen."""
     expect(place.filter(visible=True).first).to_contain_text(text)
+
+
+def test_what_is_alive_is_noticed(desktop: Page) -> None:
+    """The checker is checked."""
+    desktop.evaluate("() => { document.querySelector('main').innerHTML += '<bdi><b>x</b></bdi> a\\u202eb'; }")
+    assert [one[:8] for one in alive(desktop)][:1] == ["<b>x</b>"]
+    assert alive(desktop)[-1].endswith("a\u202e")
 
 
 def test_what_arrives_live_is_text(desktop: Page, desk: Desk, board: str) -> None:
@@ -114,7 +122,7 @@ def test_every_view_shows_it_as_text(desktop: Page, desk: Desk, board: str) -> N
             expect_text(card(page, "javascript:alert(10)"), VISIBLE)
             expect(page.get_by_role("link", name="javascript")).to_have_count(0)
         if view == "ownership":
-            expect_text(page.get_by_role("cell"), PAYLOADS["picture"])
+            expect_text(page.get_by_role("cell").filter(has_text="onerror"), PAYLOADS["picture"])
     assert alive(page) == []
 
 

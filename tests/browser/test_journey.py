@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 
@@ -67,9 +66,8 @@ def propose(page: Page) -> None:
     page.get_by_role("main").get_by_role("button", name="New contract").first.click()
     form = page.locator("#propose")
     expect(form).to_be_visible()
-    fields = {"Objective": OBJECTIVE, RECORDER: True, f"Resources of {RECORDER}": "/dev/video0, recordings/"}
-    fields |= {"Required evidence": f"{FIRST}\n{SECOND}", "Stop conditions": "the camera gets hot"}
-    fill(form, fields)
+    fill(form, {"Objective": OBJECTIVE, RECORDER: True, f"Resources of {RECORDER}": "/dev/video0, recordings/"})
+    fill(form, {"Required evidence": f"{FIRST}\n{SECOND}", "Stop conditions": "the camera gets hot"})
     form.get_by_role("button", name="Propose contract").click()
     expect(form.get_by_text("applied · revision")).to_be_visible()
     page.keyboard.press("Escape")

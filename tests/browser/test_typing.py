@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.desk import Desk
-from tests.browser.panel import card, fill, message, need, open_board, stayed, stays, unfold
+from tests.browser.panel import card, message, need, open_board, stayed, stays, unfold
 from tests.browser.writers import BEFORE, SIXTY
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]

@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Page, Re
 
 REFUSED: Final = r"status of (409|422)"
 """Chromium prints every answer that refuses a form; the page shows it to the person."""
-GONE: Final = r"net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED|ABORTED)|Failed to fetch|htmx:ws:error"
+GONE: Final = r"net::ERR_(CONNECTION_(REFUSED|RESET)|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED|ABORTED)|htmx:ws:error"
 """What Chromium prints while the server is dead."""
 LISTEN: Final = """
 addEventListener("securitypolicyviolation", (event) => {
@@ -53,9 +53,9 @@ class Watch:
         self.sockets.append(socket.url)
 
     def strangers(self) -> list[str]:
-        """Every address that is not this server's."""
-        addresses = [urlsplit(url) for url in [*self.asked, *self.sockets]]
-        return [one.geturl() for one in addresses if one.scheme != "data" and one.netloc != self.host]
+        """Every address that is not this server's, and the one that only agents' text names."""
+        addresses = [urlsplit(url) for url in [*self.asked, *self.sockets] if not url.startswith("data:")]
+        return [one.geturl() for one in addresses if one.netloc != self.host or one.path == "/hostile"]
 
     def check(self, *allowed: str) -> None:
         """Raises ``AssertionError`` for anything that this journey does not expect."""

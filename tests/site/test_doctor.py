@@ -66,5 +66,6 @@ def test_a_symlinked_home_is_bad(home: Path) -> None:
 
 def test_sessions_are_counted(home: Path) -> None:
     (home.parent / "agintiflow/sessions/one").mkdir(parents=True)
-    (home.parent / "agintiflow/sessions/two").mkdir()
-    assert lines(home)[1]["AgInTiFlow sessions"].startswith("ok 2 in ")
+    (home.parent / "agintiflow/sessions/ghost").mkdir()
+    (home.parent / "agintiflow/sessions/one/state.json").write_text("{}")
+    assert lines(home)[1]["AgInTiFlow sessions"].startswith("ok 1 in ")

@@ -104,7 +104,7 @@ class AgInTiFlow:
         return Events((folder or self._sessions / "none") / "events.jsonl", after, where=session_id)
 
     def reach(self, facts: SessionFacts) -> Reach:
-        command = f"aginti resume {shlex.quote(facts.session_id)}"
+        command = None if facts.status == "running" else f"aginti resume {shlex.quote(facts.session_id)}"
         return Reach("push", False, inbox.CONTENT_LIMIT, _HOW[facts.status], command)
 
     def deliver(self, session_id: str, envelope: Envelope) -> Handed | NotNow | Impossible:
