@@ -77,9 +77,6 @@ def _home(config: Config) -> Iterator[Check]:
 
 
 def _store(config: Config) -> Iterator[Check]:
-    if config.database_url is not None:
-        yield Check("store", "ok", "PostgreSQL, by AGENTLINK_DATABASE_URL")
-        return
     path = config.home / FILE_NAME
     if not path.exists():
         yield Check("store", "ok", "not made yet; `agentlink up` makes it")

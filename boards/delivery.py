@@ -28,6 +28,7 @@ from boards.times import iso, now
 from peers import queries as peers
 from peers.adapters import adapter
 from peers.adapters.base import Envelope, Handed, Impossible, NotNow
+from peers.processes import is_alive
 
 logger = structlog.get_logger(__name__)
 
@@ -100,13 +101,8 @@ def take_over() -> int:
 
 
 def _alive(owner: str) -> bool:
-    try:
-        os.kill(int(owner.partition("-")[0]), 0)
-    except (ValueError, ProcessLookupError):
-        return False
-    except PermissionError:
-        return True
-    return True
+    pid = owner.partition("-")[0]
+    return pid.isdecimal() and is_alive(int(pid))
 
 
 def _settle(copy: Delivery, result: Handed | NotNow | Impossible, source: str) -> bool:

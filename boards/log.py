@@ -29,6 +29,7 @@ from boards.words import HOME_STREAM
 
 bell = threading.Event()
 """Set after each commit of this process; the follower clears it."""
+_mine = threading.local()
 
 
 _encode: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
@@ -57,11 +58,15 @@ def writer() -> Iterator[datetime]:
 
 @contextmanager
 def _turn() -> Iterator[None]:
+    if getattr(_mine, "held", False):
+        raise RuntimeError("This thread has the writer's turn already; a second one would wait for itself for ever.")
     descriptor = os.open(f"{connection.settings_dict['NAME']}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
+        _mine.held = True
         yield
     finally:
+        _mine.held = False
         os.close(descriptor)
 
 
@@ -198,9 +203,5 @@ def _faults(row: Event, revision: int, previous: str) -> Iterator[str]:
         yield f"{name} does not follow the event before it: its previous digest differs."
     if row.digest != sha256(canonical(_digested(columns))):
         yield f"{name} was changed: its digest does not match."
-    if row.data != ERASED and row.data_digest != sha256(row.data):
+    if row.data_digest != sha256(row.data):
         yield f"{name} has a changed payload: its data digest does not match."
-
-
-ERASED = canonical({"erased": True})
-"""What stands in the place of a payload that a person erased."""

@@ -41,7 +41,9 @@ def named_body_of(kind: str) -> type[Shape]:
     return create_model(name, __base__=body_of(kind), __doc__=COMMANDS[kind].__doc__, command=literal)
 
 
-PUBLIC: Final = tuple(sorted(set(COMMANDS) - SERVICE_ONLY))
+MADE_HERE: Final = frozenset({"attach_evidence", "summarize_session"})
+"""Commands whose content AgentLink itself reads from files and logs: they have routes of their own."""
+PUBLIC: Final = tuple(sorted(set(COMMANDS) - SERVICE_ONLY - MADE_HERE))
 """Every command that somebody may send in."""
 NAMED: Final = {kind: named_body_of(kind) for kind in PUBLIC}
 

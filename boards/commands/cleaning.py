@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -14,42 +15,34 @@ from boards.schemas import Actor, Command
 from evidence.redaction import RedactionContext, redact
 from peers import queries as peers
 
-IDENTIFYING: Final[frozenset[str]] = frozenset(
+RESOLVED: Final[frozenset[str]] = frozenset(
     {
-        "answer",
-        "adapter",
         "blocker_id",
         "board_id",
         "contract_id",
         "eligible",
-        "event_type",
         "evidence_id",
         "evidence_ids",
-        "id",
         "message_id",
         "node",
         "node_id",
-        "node_kind",
-        "priority",
         "reply_to",
         "requirement_id",
-        "role_on_board",
-        "root",
         "session_id",
-        "sessionId",
-        "sha256",
-        "source",
-        "step",
         "stop_condition_id",
         "task_id",
-        "timestamp",
         "to",
-        "type",
-        "verdict",
     }
 )
-"""Fields that name things; each is checked against a pattern or a list, and none is free text."""
-
+"""Fields that name something which must exist: what names nothing is refused, so nothing of them is ever stored."""
+LISTED: Final[frozenset[str]] = frozenset(
+    {"answer", "node_kind", "priority", "role", "root", "sha256", "stands_for", "step", "timestamp", "type", "verdict"}
+)
+"""Fields whose values come from a fixed list or fit a narrow pattern."""
+OPEN: Final[frozenset[str]] = frozenset({"refs", "summary"})
+"""Fields whose inner names are the sender's own: there no name exempts anything, and the names are redacted too."""
+READ: Final[frozenset[str]] = frozenset({"discover_peers"})
+"""Commands of the scanner, whose texts were redacted when they were read."""
 
 NEW_IDS: Final[dict[str, str]] = {
     "create_board": "board_id",
@@ -67,22 +60,40 @@ def looks_secret(command: Command) -> bool:
 
 def clean(command: Command, actor: Actor) -> tuple[Command, list[str]]:
     """The command with its texts redacted, and the ids of the rules that hit."""
+    if command.kind in READ:
+        return command, []
     context = context_for(actor.node_id)
     hits: set[str] = set()
 
-    def walk(value: Any) -> Any:
-        if isinstance(value, str):
-            result = redact(value, context=context)
-            hits.update(result.rule_ids)
-            return result.text
-        if isinstance(value, dict):
-            return {key: item if key in IDENTIFYING else walk(item) for key, item in value.items()}
-        return [walk(item) for item in value] if isinstance(value, list) else value
+    def text(value: str) -> str:
+        result = redact(value, context=context)
+        hits.update(result.rule_ids)
+        return result.text
 
     given = command.model_dump()
-    kept = {name: value if name in IDENTIFYING else walk(value) for name, value in given.items()}
+    kept = {
+        name: value if _exempt(command, name) else _walk(value, text, name in OPEN) for name, value in given.items()
+    }
     cleaned = command if kept == given else type(command).model_validate(kept)
     return cleaned, sorted(hits)
+
+
+def _exempt(command: Command, name: str) -> bool:
+    """``role`` is a word of a list where somebody is invited, and free text where a node describes itself."""
+    free_role = name == "role" and command.kind in ("register_node", "update_node")
+    return name in RESOLVED | LISTED and not free_role
+
+
+def _walk(value: Any, text: Callable[[str], str], opened: bool) -> Any:
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, list):
+        return [_walk(item, text, opened) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if opened:
+        return {text(str(name)): _walk(item, text, opened) for name, item in value.items()}
+    return {name: item if name in RESOLVED | LISTED else _walk(item, text, opened) for name, item in value.items()}
 
 
 def context_for(node_id: str) -> RedactionContext:

@@ -97,7 +97,8 @@ def _earlier(command: Command, actor: Actor, key: str | None, digest: str) -> Re
     if known != digest:
         sentence = f"The key {key!r} was used for another command before; use a new key for a new wish."
         return Receipt("rejected", command.kind, "key_reused", sentence, key=key)
-    return Receipt(**{**json.loads(text), "outcome": "already_applied"})
+    known = {name: value for name, value in json.loads(text).items() if name in Receipt.__dataclass_fields__}
+    return Receipt(**{**known, "outcome": "already_applied"})
 
 
 def _check_mode(command: Command) -> None:

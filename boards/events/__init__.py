@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from boards.events.base import EVENTS, EventData, Instant, Recorded
+from boards.events.base import EVENTS, Check, EventData, EventPointer, FilePointer, Instant, Item, Recorded
 from boards.events.boards import BoardClosed, BoardCreated, BoardInvited, BoardJoined, BoardLeft, BoardUpdated
 from boards.events.evidence import (
     BlockerOpened,
@@ -51,6 +51,7 @@ __all__ = [
     "BoardJoined",
     "BoardLeft",
     "BoardUpdated",
+    "Check",
     "ContractAccepted",
     "ContractActivated",
     "ContractBlocked",
@@ -59,14 +60,17 @@ __all__ = [
     "ContractRejected",
     "ContractUnblocked",
     "EventData",
+    "EventPointer",
     "EvidenceAttached",
     "EvidenceChecked",
     "EvidenceJudged",
     "EvidenceRejected",
     "EvidenceStale",
     "EvidenceVerified",
+    "FilePointer",
     "IdentityCreated",
     "Instant",
+    "Item",
     "MessageAcknowledged",
     "MessageApplied",
     "MessageExpired",

@@ -42,6 +42,45 @@ class EventData(BaseModel):
         return self.model_dump(mode="json", by_alias=True)
 
 
+class Shape(BaseModel):
+    """Base of what stands inside event data: no limits, so that an old log parses whatever commands ask today."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True)
+
+
+class Item(Shape):
+    """An allowed action, a stop condition or a required piece of evidence."""
+
+    id: str
+    text: str
+
+
+class FilePointer(Shape):
+    """A file by root and relative path."""
+
+    root: str
+    path: str
+    session_id: str = ""
+    size_bytes: int | None = None
+    sha256: str | None = None
+
+
+class EventPointer(Shape):
+    """A session's event."""
+
+    session_id: str
+    event_type: str
+    timestamp: str
+
+
+class Check(Shape):
+    """One line of a verification."""
+
+    name: str
+    verdict: str
+    detail: str
+
+
 EVENTS: dict[str, type[EventData]] = {}
 """Every event class by its type."""
 

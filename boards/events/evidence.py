@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from boards.events.base import EventData
-from boards.schemas import Check, EventPointer, FilePointer
+from boards.events.base import Check, EventData, EventPointer, FilePointer
 
 
 class EvidenceAttached(EventData, name="evidence.attached", entity=("evidence", "evidence_id")):

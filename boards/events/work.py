@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import Field
 
-from boards.events.base import EventData, Instant
-from boards.schemas import Item
+from boards.events.base import EventData, Instant, Item, Shape
 
 
-class TaskSpec(BaseModel):
+class TaskSpec(Shape):
     """A task as the contract lists it."""
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 
     task_id: str
     title: str

@@ -65,7 +65,8 @@ def _unanswered(ids: list[str], at: datetime) -> Iterator[Need]:
     human = human_node_id()
     waiting = Delivery.objects.filter(board_id__in=ids, node_id=human, step__in=["queued", "handed"])
     for copy, row in _with_message(list(waiting)):
-        if row.requires_ack and not (copy.handed_at and copy.handed_at < late):
+        late_already = copy.handed_at is not None and copy.handed_at < late
+        if row.requires_ack and not late_already and not _settled(copy, row):
             yield _about(copy, row, "answer", copy.queued_at)
 
 

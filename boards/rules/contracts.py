@@ -9,6 +9,7 @@ from boards.events import (
     ContractProposed,
     ContractRejected,
     EventData,
+    Item,
     MessageAcknowledged,
     TaskSpec,
 )
@@ -57,9 +58,9 @@ def _member_id(world: World, board_id: str, ref: str) -> str:
     raise Refused("not_a_member", f"{ref!r} is no member of {board_id!r}; invite it before it can own anything.")
 
 
-def numbered(items: list[c.Item], prefix: str) -> list[c.Item]:
+def numbered(items: list[c.Item], prefix: str) -> list[Item]:
     """Plain strings get ids; ids that were given stay, and must differ."""
-    made = [item if item.id else c.Item(id=f"{prefix}-{n}", text=item.text) for n, item in enumerate(items, 1)]
+    made = [Item(id=item.id or f"{prefix}-{number}", text=item.text) for number, item in enumerate(items, 1)]
     if len({item.id for item in made}) != len(made):
         raise Refused("duplicate_id", f"Two of the {prefix} items have one id; give each its own.")
     return made

@@ -6,14 +6,17 @@ from boards import schemas as c
 from boards.events import (
     BlockerOpened,
     BlockerResolved,
+    Check,
     ContractBlocked,
     ContractUnblocked,
     EventData,
+    EventPointer,
     EvidenceAttached,
     EvidenceChecked,
     EvidenceRejected,
     EvidenceStale,
     EvidenceVerified,
+    FilePointer,
     SummaryCreated,
 )
 from boards.models import Blocker, Contract, Evidence, Node
@@ -28,6 +31,7 @@ def attach_evidence(command: c.AttachEvidence, world: World) -> Decision:
     if contract.status in ("done", "rejected", "withdrawn"):
         raise Refused("contract_settled", f"{contract.contract_id} is {contract.status}; it takes no more evidence.")
     _check_requirement(contract, command)
+    _check_sessions(world, board.board_id, command)
     event = EvidenceAttached(
         evidence_id=world.new_id("ev-"),
         contract_id=contract.contract_id,
@@ -36,8 +40,8 @@ def attach_evidence(command: c.AttachEvidence, world: World) -> Decision:
         kind=command.kind_of,
         stands_for=command.stands_for,
         summary=command.summary,
-        events=command.events,
-        artifacts=command.artifacts,
+        events=[EventPointer.model_validate(pointer.body()) for pointer in command.events],
+        artifacts=[FilePointer.model_validate(pointer.body()) for pointer in command.artifacts],
         url=command.url,
     )
     text = f"{me.name} attached evidence to {contract.contract_id}: {command.summary}"
@@ -55,6 +59,15 @@ def _check_requirement(contract: Contract, command: c.AttachEvidence) -> None:
         raise unknown("requirement", command.requirement_id, ids)
 
 
+def _check_sessions(world: World, board_id: str, command: c.AttachEvidence) -> None:
+    """A bundle speaks of members' sessions only."""
+    named = {pointer.session_id for pointer in command.events} | {pointer.session_id for pointer in command.artifacts}
+    for session_id in named - {""}:
+        node = world.one(Node, session_id=session_id)
+        if node is None or world.member(board_id, node.node_id) is None:
+            raise Refused("not_a_member", f"The session {session_id!r} is no member of {board_id!r}; invite it first.")
+
+
 def record_checks(command: c.RecordChecks, world: World) -> Decision:
     """What the checks found. A person's judgement is kept unless the checks now contradict it."""
     world.board(command.board_id)
@@ -62,7 +75,8 @@ def record_checks(command: c.RecordChecks, world: World) -> Decision:
     if bundle.judged_by not in ("", world.actor.node_id) and command.verdict != "rejected":
         sentence = f"{bundle.judged_by} has judged it by name, and the checks do not contradict that."
         raise Refused("judged_by_name", sentence, outcome="already_applied")
-    found = {"evidence_id": bundle.evidence_id, "node_id": world.actor.node_id, "checks": command.checks}
+    lines = [Check.model_validate(line.body()) for line in command.checks]
+    found = {"evidence_id": bundle.evidence_id, "node_id": world.actor.node_id, "checks": lines}
     event: EventData
     if command.verdict == "verified":
         event = EvidenceVerified(**found)

@@ -77,7 +77,7 @@ class Shape(BaseModel):
 class Item(Shape):
     """One allowed action, stop condition or required piece of evidence."""
 
-    id: str = ""
+    id: Annotated[str, Field(pattern=r"^([a-z0-9][a-z0-9._-]{0,63})?$")] = ""
     text: FullText
 
 
@@ -106,8 +106,8 @@ class EventPointer(Shape):
     """One event of a session: the exact line that a bundle speaks of."""
 
     session_id: str = Field(max_length=200)
-    event_type: str = Field(max_length=120)
-    timestamp: str = Field(max_length=40)
+    event_type: str = Field(pattern=r"^[A-Za-z0-9_.:-]{1,120}$")
+    timestamp: str = Field(pattern=r"^[0-9T:.Z+-]{1,40}$")
 
 
 class Check(Shape):

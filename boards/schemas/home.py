@@ -29,7 +29,7 @@ class RegisterNode(Command, kind="register_node", entity=("node", "node_id")):
     name: Title
     node_id: Id | None = None
     session_id: str = Field(default="", max_length=200)
-    source: str = Field(default="", max_length=40)
+    source: str = Field(default="", pattern=r"^[a-z0-9_]{0,40}$")
     role: Text = ""
     capabilities: Texts = Field(default_factory=list)
     constraints: Texts = Field(default_factory=list)

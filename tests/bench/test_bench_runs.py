@@ -53,7 +53,7 @@ def test_the_bench_runs_and_tells_ratios(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     lines = [line.split("|") for line in done.stdout.splitlines() if line.startswith("| ")]
-    assert [line[4].strip() for line in lines][0] == "ratio"
+    assert lines[0][4].strip() == "ratio"
     assert len(lines) >= 5
     assert all(float(line[4]) > 0 for line in lines[1:])
     assert "The machine's noise:" in done.stdout

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, WebSocket, expect
 
 from tests.browser.desk import LIGHT, RECORDER, SUPERVISOR, Desk
 from tests.browser.panel import card, expect_live, fill, message, open_board, stayed, stays, step, unfold
@@ -69,6 +71,7 @@ def test_a_send_that_met_a_dead_server_is_done_once_afterwards(desktop: Page, de
     composer.get_by_role("button", name="Send to peer").click()
     expect(composer.get_by_text("applied · revision")).to_be_visible()
     expect(message(page, "Pressed before and after")).to_have_count(1)
+    expect(message(page, "Pressed before and after")).to_contain_text(step("handed"))
     [item] = [one for one in desk.inbox(RECORDER) if "Pressed before and after" in one["content"]]
     assert item["agentlink"]["boardId"] == board
 
@@ -96,6 +99,31 @@ def test_a_claim_on_a_stale_card_says_who_holds_it(desktop: Page, desk: Desk) ->
     expect(conflict).to_be_visible()
 
 
+def test_completing_is_refused_beside_the_button_when_the_proof_was_rejected_meanwhile(
+    desktop: Page, desk: Desk
+) -> None:
+    """The page still offers it; the gate decides, and says what is missing."""
+    page = desktop
+    board = desk.board("Too late", RECORDER, LIGHT)
+    contract = desk.contract(board, "One checked file", "--requires", "the file of the run")
+    desk.shell.ok("claim", board, contract, "--for", RECORDER)
+    file = str(desk.writes_file(RECORDER, "recordings/late.md", "5 s"))
+    about = ("--contract", contract, "--requirement", "proof-1", "--summary", "The file", "--file", file)
+    bundle = desk.shell.json("evidence", "attach", board, *about)
+    assert bundle["verdict"] == "verified"
+    open_board(page, board)
+    form = unfold(card(page, "One checked file"), "Complete")
+    page.route("**/regions/**", lambda route: None)
+    desk.shell.ok("evidence", "reject", board, bundle["evidenceId"], "--reason", "It is the file of another run.")
+    form.get_by_role("button", name="Complete").click()
+    refused = card(page, "One checked file")
+    expect(refused.get_by_role("alert")).to_contain_text("refused: not finished yet")
+    expect(refused.get_by_text("lacks “the file of the run” (its evidence is rejected).")).to_be_visible()
+    page.unroute("**/regions/**")  # lets go of what was held
+    expect(refused.get_by_role("button", name="Complete")).to_have_count(0)
+    expect(refused.get_by_text("lacks “the file of the run” (its evidence is rejected).")).to_be_visible()
+
+
 def test_a_login_link_works_once(visitor: Callable[..., BrowserContext], desk: Desk, allowed: list[str]) -> None:
     """Looking at it uses nothing up; the button does, for every page that shows it."""
     allowed.append(REFUSED_LINK)
@@ -116,18 +144,33 @@ def test_a_login_link_works_once(visitor: Callable[..., BrowserContext], desk: D
 
 
 def test_ten_tabs_on_one_board_all_receive_a_change(desktop: Page, desk: Desk) -> None:
+    """By the doorbell, not by the look that every region takes now and then."""
     board = desk.board("Ten tabs", RECORDER, LIGHT)
     pages = [desktop, *(desktop.context.new_page() for _ in range(9))]
-    for page in pages[1:]:
-        page.goto(desktop.url)
+    frames = [heard(page, board) for page in pages]
     for page in pages:
-        open_board(page, board)
+        page.goto(f"{desk.server.origin}/boards/{board}/")
+        expect_live(page)
         stays(page)
-    desk.contract(board, "Seen in every tab", "--owner", f"{LIGHT}=/dev/ttyACM0")
-    for page in pages:
+    made = desk.shell.json("contract", "new", board, "--objective", "Seen in every tab")
+    for page, bells in zip(pages, frames, strict=True):
         expect(card(page, "Seen in every tab")).to_be_visible()
-        expect(message(page, "Seen in every tab")).to_be_attached()
+        assert {"board": board, "revision": made["receipt"]["revision"]} in [
+            {"board": bell["board"], "revision": bell["revision"]} for bell in bells if "contracts" in bell["regions"]
+        ]
         assert stayed(page)
+
+
+def heard(page: Page, board: str) -> list[dict[str, Any]]:
+    """What the board's socket of this page says from now on."""
+    bells: list[dict[str, Any]] = []
+
+    def listen(socket: WebSocket) -> None:
+        if socket.url.endswith(f"/ws/boards/{board}"):
+            socket.on("framereceived", lambda text: bells.append(json.loads(text)))
+
+    page.on("websocket", listen)
+    return bells
 
 
 def test_a_message_with_the_keyboard_alone(desktop: Page, desk: Desk) -> None:

@@ -11,7 +11,9 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Page, Re
 
 REFUSED: Final = r"status of (409|422)"
 """Chromium prints every answer that refuses a form; the page shows it to the person."""
-GONE: Final = r"net::ERR_(CONNECTION_(REFUSED|RESET)|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED|ABORTED)|htmx:ws:error"
+GONE: Final = (
+    r"net::ERR_(CONNECTION_(REFUSED|RESET)|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED|ABORTED)|Failed to fetch|ws:error"
+)
 """What Chromium prints while the server is dead."""
 LISTEN: Final = """
 addEventListener("securitypolicyviolation", (event) => {
