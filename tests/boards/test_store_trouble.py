@@ -44,3 +44,12 @@ def test_a_store_that_vanished_fails_every_command_and_queues_nothing(tmp_path):
         connection.settings_dict["NAME"] = name
     assert (receipt.outcome, receipt.code) == ("failed", "store_failed")
     assert "late" not in str(log.state(board_id))
+
+
+@pytest.mark.django_db
+def test_a_second_turn_in_one_thread_is_an_error_instead_of_a_wait_without_end():
+    with log.writer():
+        with pytest.raises(RuntimeError, match="turn already"), log.writer():
+            pass
+    with log.writer():
+        pass
