@@ -18,7 +18,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from django.db import connection, models, transaction
+from django.db import DatabaseError, connection, models, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
+from django.dispatch import receiver
 
 from boards import projections, rows
 from boards.events import EVENTS, EventData, Recorded
@@ -62,12 +65,34 @@ def _turn() -> Iterator[None]:
         raise RuntimeError("This thread has the writer's turn already; a second one would wait for itself for ever.")
     descriptor = os.open(f"{connection.settings_dict['NAME']}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
+        _check_file()
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         _mine.held = True
         yield
     finally:
         _mine.held = False
         os.close(descriptor)
+
+
+@receiver(connection_created)
+def _remember_file(connection: BaseDatabaseWrapper, **_: Any) -> None:
+    connection.agentlink_file = _file(connection)  # type: ignore[attr-defined]
+
+
+def _file(database: BaseDatabaseWrapper) -> tuple[int, int] | None:
+    try:
+        found = os.stat(database.settings_dict["NAME"])
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _check_file() -> None:
+    """A file that was removed or replaced under an open connection takes writes that nobody will ever find again."""
+    connection.ensure_connection()
+    found = _file(connection)
+    if found is None or found != getattr(connection, "agentlink_file", None):
+        raise DatabaseError("the store's file was removed or replaced; stop AgentLink and put it back")
 
 
 @dataclass(frozen=True, slots=True)

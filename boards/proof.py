@@ -9,17 +9,27 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 
-from boards.commands import execute, service
+from boards.commands import execute, repeated, service
 from boards.commands.cleaning import context_for
 from boards.models import Evidence, Member, Node, Task
 from boards.rules import Refused
-from boards.schemas import Actor, AttachEvidence, Check, EventPointer, FilePointer, Receipt, RecordChecks
+from boards.schemas import (
+    Actor,
+    AttachEvidence,
+    Check,
+    CloseBoard,
+    CompleteTask,
+    EventPointer,
+    FilePointer,
+    Receipt,
+    RecordChecks,
+)
 from boards.times import now
 from evidence import checks
 from evidence.artifacts import Artifact, Artifacts, derive
@@ -31,6 +41,8 @@ from peers import queries as peers
 from peers.adapters import adapter
 
 HASH_LIMIT = checks.MAX_HASHED_BYTES
+PENDING: Final = timedelta(seconds=15)
+"""After this long a bundle that was never checked is taken up; longer than any check takes."""
 
 
 # --- what a session has to show ------------------------------------------------------------------------------------
@@ -102,19 +114,26 @@ def attach_artifact(
     key: str | None = None,
 ) -> Receipt:
     """Attaches an artifact of a member's session: its event, and its file when it has one."""
+    said = [board_id, contract_id, requirement_id, summary, stands_for, session_id, artifact_id]
+    earlier = repeated("attach_evidence", actor, key, said)
+    if earlier is not None:
+        return earlier
     try:
-        _check_member_session(board_id, session_id)
+        _check_member_session(actor, board_id, session_id)
         shown = artifact(session_id, artifact_id)
         files = list(_artifact_file(shown))
     except (Refused, FileRefused) as no:
         return _rejected(no, board_id)
     pointer = EventPointer(session_id=session_id, event_type=shown.event_type, timestamp=shown.created_at)
     facts = {"evidenceKind": shown.kind, "standsFor": stands_for, "events": [pointer], "artifacts": files}
-    return _attach(actor, board_id, contract_id, requirement_id, summary or shown.title, key, facts)
+    return _attach(actor, board_id, contract_id, requirement_id, summary or shown.title, key, facts, said)
 
 
-def _check_member_session(board_id: str, session_id: str) -> None:
-    """Only what a member's session made can be shown to the board."""
+def _check_member_session(actor: Actor, board_id: str, session_id: str) -> None:
+    """A person shows what a member's session made; an agent what its own session made."""
+    me = Node.objects.get(node_id=actor.node_id)
+    if me.kind != "human" and session_id != me.session_id:
+        raise Refused("not_yours", f"{me.name} may attach what its own session made; {session_id[:80]!r} is another.")
     nodes = Node.objects.filter(session_id=session_id).values("node_id")
     if not Member.objects.filter(board_id=board_id, node_id__in=nodes).exclude(state="left").exists():
         raise Refused("not_a_member", f"The session {session_id[:80]!r} is no member of {board_id!r}; invite it first.")
@@ -161,19 +180,25 @@ def attach_file(
     key: str | None = None,
 ) -> Receipt:
     """Attaches a file by path; it must lie inside the project or the session folder of a member."""
+    said = [board_id, contract_id, requirement_id, summary, stands_for, path]
+    earlier = repeated("attach_evidence", actor, key, said)
+    if earlier is not None:
+        return earlier
     try:
         pointer, session_id = _locate(actor, board_id, path)
         stated = _stated(pointer, session_id)
     except (Refused, FileRefused) as no:
         return _rejected(no, board_id)
     facts = {"evidenceKind": "file", "standsFor": stands_for, "artifacts": [stated]}
-    return _attach(actor, board_id, contract_id, requirement_id, summary, key, facts)
+    return _attach(actor, board_id, contract_id, requirement_id, summary, key, facts, said)
 
 
 def _locate(actor: Actor, board_id: str, path: str) -> tuple[Pointer, str]:
     """The member's root that holds the path: the actor's own first, then the other members'."""
     members = Member.objects.filter(board_id=board_id).exclude(state="left").values("node_id")
     nodes = Node.objects.filter(node_id__in=members).exclude(session_id="").order_by("node_id")
+    if not Node.objects.filter(node_id=actor.node_id, kind="human").exists():
+        nodes = nodes.filter(node_id=actor.node_id)
     own_first = sorted(nodes, key=lambda node: node.node_id != actor.node_id)
     refusal: FileRefused | None = None
     for node in own_first:
@@ -233,6 +258,7 @@ def _attach(
     summary: str,
     key: str | None,
     facts: dict[str, Any],
+    said: Any = None,
 ) -> Receipt:
     wish = {
         "boardId": board_id,
@@ -241,7 +267,7 @@ def _attach(
         "summary": summary,
         **facts,
     }
-    receipt = execute(AttachEvidence.model_validate(wish), actor, key=key)
+    receipt = execute(AttachEvidence.model_validate(wish), actor, key=key, said=said)
     if receipt.outcome == "applied" and receipt.entity:
         recheck(board_id, receipt.entity["id"])
     return receipt
@@ -254,7 +280,7 @@ def _rejected(no: Refused | FileRefused, board_id: str) -> Receipt:
 # --- checking ------------------------------------------------------------------------------------------------------
 
 
-def recheck(board_id: str, evidence_id: str) -> Receipt:
+def recheck(board_id: str, evidence_id: str, *, only_changes: bool = False) -> Receipt:
     """Runs every check of a bundle now and records what was found."""
     bundle = Evidence.objects.filter(board_id=board_id, evidence_id=evidence_id).first()
     if bundle is None:
@@ -263,7 +289,28 @@ def recheck(board_id: str, evidence_id: str) -> Receipt:
     lines = _run(bundle)
     found = [Check(name=line.name, verdict=line.verdict, detail=line.detail) for line in lines]
     verdict = checks.bundle_verdict(lines)
-    return execute(RecordChecks(board_id=board_id, evidence_id=evidence_id, checks=found, verdict=verdict), service())
+    command = RecordChecks(
+        board_id=board_id, evidence_id=evidence_id, checks=found, verdict=verdict, only_changes=only_changes
+    )
+    return execute(command, service())
+
+
+def recheck_before_finish(command: CompleteTask | CloseBoard) -> None:
+    """Reads the proof again before anything is called finished: a file may have changed, or be older than the claim."""
+    bundles = Evidence.objects.filter(board_id=command.board_id, verdict="verified")
+    if isinstance(command, CompleteTask):
+        tasks = Task.objects.filter(task_id=command.task_id, board_id=command.board_id)
+        bundles = bundles.filter(contract_id__in=tasks.values("contract_id"))
+    for bundle in bundles:
+        if bundle.events or bundle.artifacts or bundle.url:
+            recheck(bundle.board_id, bundle.evidence_id, only_changes=True)
+
+
+def check_pending() -> int:
+    """Checks what was attached but never checked, because its process died in between; returns how many."""
+    late = now() - PENDING
+    rows = Evidence.objects.filter(judged_at=None, verdict="unverified", created_at__lt=late)
+    return sum(recheck(row.board_id, row.evidence_id).outcome == "applied" for row in rows)
 
 
 def _run(bundle: Evidence) -> list[checks.Check]:

@@ -9,11 +9,8 @@ import re
 from datetime import timedelta
 from typing import Final, Literal
 
-ID_PATTERN: Final = r"^[a-z0-9][a-z0-9._-]{0,63}$"
-"""What AgentLink itself makes. ``..`` is refused besides."""
-FOREIGN_ID_PATTERN: Final = r"^[A-Za-z0-9._:-]{1,200}$"
-"""Ids that AgInTiFlow makes; accepted for its sessions and boards only."""
-ID: Final = re.compile(ID_PATTERN)
+ID: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
+"""What AgentLink itself makes (to be matched from the start). ``..`` is refused besides."""
 SLUG_LENGTH: Final = 48
 
 Role = Literal["observer", "worker", "supervisor", "human"]
@@ -27,14 +24,7 @@ Trust = Literal[
     "trusted-team-relay",
     "untrusted-imported-summary",
 ]
-TRUST_ORDER: Final[tuple[Trust, ...]] = (
-    "self",
-    "same-user-local",
-    "same-project-local",
-    "manual-ssh-peer",
-    "trusted-team-relay",
-    "untrusted-imported-summary",
-)
+"""Most trusted first."""
 
 MessageType = Literal[
     "status_request",
@@ -64,16 +54,11 @@ OBSERVER_TYPES: Final[frozenset[str]] = frozenset({"status_request", "status_res
 
 Priority = Literal["low", "normal", "high", "asap"]
 Answer = Literal["accepted", "blocked", "needs_clarification", "evidence", "read"]
-Step = Literal[
-    "queued", "handed", "applied", "acknowledged", "expired", "undeliverable", "withdrawn", "held", "refused"
-]
 FINAL_STEPS: Final[frozenset[str]] = frozenset({"acknowledged", "expired", "undeliverable", "withdrawn", "refused"})
 """Steps that nothing follows."""
 STEP_ORDER: Final[dict[str, int]] = {"queued": 0, "handed": 1, "applied": 2, "acknowledged": 3}
 
 Verdict = Literal["unverified", "verified", "rejected", "stale", "unavailable"]
-ContractStatus = Literal["proposed", "accepted", "active", "blocked", "done", "rejected", "withdrawn"]
-TaskStatus = Literal["open", "claimed", "done", "blocked"]
 
 TEXT_LIMIT: Final = 200_000
 """Bytes of UTF-8 in one text; more is an error that says so, never a cut."""
@@ -92,6 +77,8 @@ SAME_TEXT_WINDOW: Final = timedelta(seconds=3)
 BURST_LIMIT: Final = 20
 BURST_WINDOW: Final = timedelta(seconds=10)
 UNANSWERED_LIMIT: Final = 5
+REQUEST_WINDOW: Final = timedelta(hours=1)
+"""A request that asks for no acknowledgement counts as unanswered for this long."""
 
 SERVICE_NODE: Final = "agentlink"
 """Acts for timers and for what the board finds by itself."""

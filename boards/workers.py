@@ -14,6 +14,7 @@ from boards.commands import execute, service
 from boards.delivery import attempt_once, take_over
 from boards.discovery import scan_once
 from boards.models import Task
+from boards.proof import check_pending
 from boards.schemas import ExpireTask
 from boards.times import now
 
@@ -74,6 +75,7 @@ def _scan(stop: threading.Event) -> None:
 def _time(stop: threading.Event) -> None:
     while not stop.is_set():
         expire_leases()
+        check_pending()
         stop.wait(TIMER_SECONDS)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from boards.commands.execution import execute, service
+from boards.commands.execution import execute, repeated, service
 from boards.commands.identity import ensure_identity
 
-__all__ = ["ensure_identity", "execute", "service"]
+__all__ = ["ensure_identity", "execute", "repeated", "service"]

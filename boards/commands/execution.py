@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
@@ -19,11 +20,15 @@ from boards.models import Event, StoredReceipt, Task
 from boards.rules import Decision, Refused, World, tasks
 from boards.schemas import Actor, Command, Receipt, TaskCommand
 from boards.times import iso
+from evidence.redaction import redact
 from peers import trust
 
 logger = structlog.get_logger(__name__)
 
 KEY_LIMIT: Final = 200
+BEFORE: Final[dict[str, Callable[[Any], None]]] = {}
+"""What is looked at outside the writer's turn just before a command: the proof is read again before anything is
+called finished (:mod:`boards.proof` puts itself here when the app starts)."""
 
 
 def service(surface: words.Surface = "timer") -> Actor:
@@ -31,11 +36,19 @@ def service(surface: words.Surface = "timer") -> Actor:
     return Actor(words.SERVICE_NODE, surface)
 
 
-def execute(command: Command, actor: Actor, *, key: str | None = None, expected_revision: int | None = None) -> Receipt:
+def execute(
+    command: Command,
+    actor: Actor,
+    *,
+    key: str | None = None,
+    expected_revision: int | None = None,
+    said: Any = None,
+) -> Receipt:
     """Gives one command. Never raises for what the rules or the store say: the receipt's outcome tells.
 
     ``key``: the caller's idempotency key; with the same key the same content is never done twice.
     ``expected_revision``: the board revision that the caller saw; a change of the entity since is a conflict.
+    ``said``: what the caller sent, where the command holds what was found besides; a retry is compared by it.
     """
     if key is not None and not 0 < len(key) <= KEY_LIMIT:
         sentence = f"An idempotency key has 1 to {KEY_LIMIT} characters; this one has {len(key)}."
@@ -44,12 +57,27 @@ def execute(command: Command, actor: Actor, *, key: str | None = None, expected_
         wish = _cleaned(command, actor)
         if isinstance(wish, Receipt):
             return wish
+        BEFORE.get(command.kind, _nothing)(wish[0])
         with log.writer() as at:
-            return _execute(wish[0], actor, at, key, expected_revision, wish[1])
+            return _execute(wish[0], actor, at, key, expected_revision, wish[1], said)
     except (DatabaseError, OSError) as error:  # OSError: not even the writers' queue can be joined
         logger.error("store_failed", command=command.kind, error=str(error))
-        sentence = f"The store could not take it ({error}); nothing was changed, and the same key may be tried again."
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        sentence = f"The store could not take it ({why}); nothing was changed, and the same key may be tried again."
         return Receipt("failed", command.kind, "store_failed", sentence, key=key)
+
+
+def _nothing(command: Command) -> None:
+    """Most commands ask for no look beforehand."""
+
+
+def repeated(kind: str, actor: Actor, key: str | None, said: Any) -> Receipt | None:
+    """The receipt of an earlier call with this key, for edges that read files before they can give the command."""
+    return _earlier(kind, actor, key, _digest(kind, said))
+
+
+def _digest(kind: str, said: Any) -> str:
+    return log.sha256(log.canonical([kind, said]))
 
 
 def _cleaned(command: Command, actor: Actor) -> tuple[Command, list[str]] | Receipt:
@@ -65,10 +93,16 @@ def _cleaned(command: Command, actor: Actor) -> tuple[Command, list[str]] | Rece
 
 
 def _execute(
-    command: Command, actor: Actor, at: datetime, key: str | None, expected: int | None, rule_ids: list[str]
+    command: Command,
+    actor: Actor,
+    at: datetime,
+    key: str | None,
+    expected: int | None,
+    rule_ids: list[str],
+    said: Any,
 ) -> Receipt:
-    digest = log.sha256(log.canonical([command.kind, command.body()]))
-    earlier = _earlier(command, actor, key, digest)
+    digest = _digest(command.kind, command.body() if said is None else said)
+    earlier = _earlier(command.kind, actor, key, digest)
     if earlier is not None:
         return earlier
     world = _world(at, actor)
@@ -87,18 +121,23 @@ def _world(at: datetime, actor: Actor) -> World:
     return World(at, actor, Memory().fetch, new_id, find_session, known_sessions)
 
 
-def _earlier(command: Command, actor: Actor, key: str | None, digest: str) -> Receipt | None:
+def _earlier(kind: str, actor: Actor, key: str | None, digest: str) -> Receipt | None:
     """The receipt of an earlier call with this key, if there was one."""
     columns = ("content_digest", "body")
-    stored = rows.last(StoredReceipt, *columns, by="id", actor=actor.node_id, key=key) if key else None
+    stored = rows.last(StoredReceipt, *columns, by="id", actor=actor.node_id, key=_kept(key)) if key else None
     if stored is None:
         return None
-    known, text = stored
-    if known != digest:
-        sentence = f"The key {key!r} was used for another command before; use a new key for a new wish."
-        return Receipt("rejected", command.kind, "key_reused", sentence, key=key)
+    wanted, text = stored
+    if wanted != digest:
+        sentence = "This key was used for another command before; use a new key for a new wish."
+        return Receipt("rejected", kind, "key_reused", sentence, key=key)
     known = {name: value for name, value in json.loads(text).items() if name in Receipt.__dataclass_fields__}
-    return Receipt(**{**known, "outcome": "already_applied"})
+    return Receipt(**{**known, "outcome": "already_applied", "key": key})
+
+
+def _kept(key: str) -> str:
+    """A caller's key as it is stored: whatever it holds, it cannot be read back."""
+    return log.sha256(log.canonical(key))
 
 
 def _check_mode(command: Command) -> None:
@@ -127,6 +166,10 @@ def _check_revision(command: Command, expected: int | None) -> None:
     model, column = shapes.ENTITIES[kind]
     given = getattr(command, field)
     row: Any = model._default_manager.filter(**{column: given}).first() if given else None
+    stream = getattr(command, "board_id", None) or words.HOME_STREAM
+    if row is not None and expected > row.revision and expected > log.head(stream)[0]:
+        sentence = f"There is no revision {expected} yet; send the revision that your view of it had."
+        raise Refused("future_revision", sentence)
     if row is not None and row.revision > expected:
         changes = _changes(getattr(row, "board_id", words.HOME_STREAM), field, given, expected)
         sentence = f"{kind} {given} changed since your view (revision {expected}): {_last(changes, row)}"
@@ -156,7 +199,9 @@ def _last(changes: list[dict[str, Any]], row: models.Model) -> str:
 def _refusal(command: Command, no: Refused, key: str | None) -> Receipt:
     extra = {"nearest": no.nearest} if no.nearest else {}
     board_id = getattr(command, "board_id", None)
-    return Receipt(no.outcome, command.kind, no.code, no.sentence, key, board_id, current=no.current, extra=extra)
+    # The sentence may repeat what was given, and what was given may be a secret.
+    sentence = redact(no.sentence).text
+    return Receipt(no.outcome, command.kind, no.code, sentence, key, board_id, current=no.current, extra=extra)
 
 
 def _apply(
@@ -231,11 +276,11 @@ def _stored_revision(kind: str, entity_id: str, board_id: str) -> int | None:
 def _store(receipt: Receipt, actor: Actor, at: datetime, digest: str) -> None:
     if receipt.key is None:
         return
-    body = {name: getattr(receipt, name) for name in Receipt.__dataclass_fields__}
+    body = {name: getattr(receipt, name) for name in Receipt.__dataclass_fields__ if name != "key"}
     rows.insert(
         StoredReceipt,
         actor=actor.node_id,
-        key=receipt.key,
+        key=_kept(receipt.key),
         content_digest=digest,
         body=json.dumps(body),
         at=iso(at),

@@ -115,6 +115,11 @@ def close_board(command: c.CloseBoard, world: World) -> Decision:
     verdict = gate.board_gate(world, board.board_id)
     if not verdict.ready:
         raise Refused("gate_not_ready", gate.sentence(verdict), current=verdict.body())
-    report = {**gate.report(world, board.board_id), "generatedAt": iso(world.at), "closedBy": world.actor.node_id}
+    report = {
+        **gate.report(world, board.board_id),
+        "generatedAt": iso(world.at),
+        "closedBy": world.actor.node_id,
+        "note": command.note,
+    }
     event = BoardClosed(board_id=board.board_id, final_status=verdict.final_status, report=report, note=command.note)
     return Decision([event], board.board_id, ("board", board.board_id))

@@ -38,13 +38,15 @@ def propose_contract(command: c.ProposeContract, world: World) -> Decision:
         accepted_by=accepted,
         status="accepted" if set(accepted) == set(owners) else "proposed",
     )
-    said = say(world, "contract_proposed", owners, _proposal_text(event), contract_id=contract_id)
+    said = say(world, board.board_id, "contract_proposed", owners, _proposal_text(event), contract_id=contract_id)
     return Decision([event, *said], board.board_id, ("contract", contract_id))
 
 
 def _contract_id(command: c.ProposeContract, world: World) -> str:
     if command.contract_id is None:
         return world.free_id(Contract, "contract_id", command.objective, "contract")
+    if "." in command.contract_id:
+        raise Refused("bad_id", "A contract's id has no dot: '<contract>.<number>' names its tasks.")
     if world.one(Contract, contract_id=command.contract_id) is not None:
         sentence = f"A contract {command.contract_id!r} exists already; leave the id out or choose another."
         raise Refused("contract_exists", sentence, outcome="conflict")
@@ -106,7 +108,7 @@ def accept_contract(command: c.AcceptContract, world: World) -> Decision:
     )
     text = f"{who.name} accepted {contract.contract_id} (text {contract.text_revision}){_by(world, who)}."
     to = [contract.proposed_by, who.node_id]
-    said = say(world, "contract_accepted", to, text, contract_id=contract.contract_id)
+    said = say(world, contract.board_id, "contract_accepted", to, text, contract_id=contract.contract_id)
     return Decision(
         [event, *_answers(world, contract, who, "accepted"), *said],
         contract.board_id,
@@ -120,7 +122,7 @@ def reject_contract(command: c.RejectContract, world: World) -> Decision:
     event = ContractRejected(contract_id=contract.contract_id, node_id=who.node_id, reason=command.reason)
     text = f"{who.name} rejected {contract.contract_id}{_by(world, who)}: {command.reason}"
     to = [contract.proposed_by, who.node_id]
-    said = say(world, "contract_rejected", to, text, contract_id=contract.contract_id)
+    said = say(world, contract.board_id, "contract_rejected", to, text, contract_id=contract.contract_id)
     return Decision(
         [event, *_answers(world, contract, who, "blocked", command.reason), *said],
         contract.board_id,

@@ -28,7 +28,7 @@ def attach_evidence(command: c.AttachEvidence, world: World) -> Decision:
     """A bundle for one contract, and for one of its requirements when it has any."""
     board, me = world.board(command.board_id), world.me()
     contract = world.contract(board.board_id, command.contract_id)
-    if contract.status in ("done", "rejected", "withdrawn"):
+    if contract.status in ("rejected", "withdrawn"):
         raise Refused("contract_settled", f"{contract.contract_id} is {contract.status}; it takes no more evidence.")
     _check_requirement(contract, command)
     _check_sessions(world, board.board_id, command)
@@ -45,7 +45,9 @@ def attach_evidence(command: c.AttachEvidence, world: World) -> Decision:
         url=command.url,
     )
     text = f"{me.name} attached evidence to {contract.contract_id}: {command.summary}"
-    said = say(world, "evidence_attached", [contract.proposed_by], text, contract_id=contract.contract_id)
+    said = say(
+        world, board.board_id, "evidence_attached", [contract.proposed_by], text, contract_id=contract.contract_id
+    )
     extra = {"evidenceId": event.evidence_id}
     return Decision([event, *said], board.board_id, ("evidence", event.evidence_id), extra)
 
@@ -60,10 +62,13 @@ def _check_requirement(contract: Contract, command: c.AttachEvidence) -> None:
 
 
 def _check_sessions(world: World, board_id: str, command: c.AttachEvidence) -> None:
-    """A bundle speaks of members' sessions only."""
+    """A person's bundle speaks of members' sessions only, an agent's of its own."""
+    me = world.me()
     named = {pointer.session_id for pointer in command.events} | {pointer.session_id for pointer in command.artifacts}
     for session_id in named - {""}:
         node = world.one(Node, session_id=session_id)
+        if me.kind != "human" and session_id != me.session_id:
+            raise Refused("not_yours", f"{me.name} may attach what its own session made; {session_id!r} is another.")
         if node is None or world.member(board_id, node.node_id) is None:
             raise Refused("not_a_member", f"The session {session_id!r} is no member of {board_id!r}; invite it first.")
 
@@ -72,6 +77,8 @@ def record_checks(command: c.RecordChecks, world: World) -> Decision:
     """What the checks found. A person's judgement is kept unless the checks now contradict it."""
     world.board(command.board_id)
     bundle = world.bundle(command.board_id, command.evidence_id)
+    if bundle.judged_at and command.only_changes and _same(bundle, command):
+        raise Refused("unchanged", "The checks find what they found before.", outcome="already_applied")
     if bundle.judged_by not in ("", world.actor.node_id) and command.verdict != "rejected":
         sentence = f"{bundle.judged_by} has judged it by name, and the checks do not contradict that."
         raise Refused("judged_by_name", sentence, outcome="already_applied")
@@ -87,6 +94,10 @@ def record_checks(command: c.RecordChecks, world: World) -> Decision:
     else:
         event = EvidenceChecked(**found, verdict=command.verdict)
     return Decision([event], bundle.board_id, ("evidence", bundle.evidence_id))
+
+
+def _same(bundle: Evidence, command: c.RecordChecks) -> bool:
+    return bundle.verdict == command.verdict and bundle.checks == [line.body() for line in command.checks]
 
 
 def verify_evidence(command: c.VerifyEvidence, world: World) -> Decision:
@@ -116,8 +127,6 @@ def _judged(command: c.EvidenceCommand, world: World) -> tuple[Evidence, Node]:
     world.board(command.board_id)
     bundle, me = world.bundle(command.board_id, command.evidence_id), world.me()
     contract = world.contract(bundle.board_id, bundle.contract_id)
-    if contract.status == "done":
-        raise Refused("contract_settled", f"{contract.contract_id} is done; its evidence is settled.")
     receiver = me.node_id in (contract.proposed_by, bundle.node_id)
     if not receiver and rights.role_of(world, bundle.board_id, me) not in ("supervisor", "human"):
         sentence = "Evidence is judged by the contract's proposer, a supervisor or the human."
@@ -148,7 +157,7 @@ def open_blocker(command: c.OpenBlocker, world: World) -> Decision:
     if contract is not None:
         people = [contract.proposed_by, *contract.owners]
         text = f"{me.name} opened a blocker on {contract.contract_id}: {command.summary}"
-        said = say(world, "task_blocked", people, text, contract_id=contract.contract_id)
+        said = say(world, board.board_id, "task_blocked", people, text, contract_id=contract.contract_id)
     events = [event, *_blocking(command, contract, event.blocker_id), *said]
     return Decision(events, board.board_id, ("blocker", event.blocker_id), {"blockerId": event.blocker_id})
 

@@ -71,14 +71,15 @@ def sentence(gate: Gate) -> str:
     return "Not finished yet: " + " ".join(item.sentence for item in gate.missing)
 
 
-def contract_gate(world: World, contract: Contract) -> Gate:
-    """Whether the proof that this contract asks for is there."""
+def contract_gate(world: World, contract: Contract, *, states: tuple[str, ...] = ("open",)) -> Gate:
+    """Whether the proof that this contract asks for is there; blockers in these ``states`` may stand in for it."""
     bundles = world.fetch(Evidence, contract_id=contract.contract_id, board_id=contract.board_id)
     proofs = [bundle for bundle in bundles if bundle.stands_for == "proof"]
-    blockers = world.fetch(Blocker, contract_id=contract.contract_id, board_id=contract.board_id, status="open")
+    blockers = world.fetch(Blocker, contract_id=contract.contract_id, board_id=contract.board_id)
+    blockers = [row for row in blockers if row.status in states]
     verified = {bundle.evidence_id for bundle in bundles if bundle.verdict == "verified"}
     backed = [row.blocker_id for row in blockers if verified & set(row.evidence_ids)]
-    bare = [row for row in blockers if row.blocker_id not in backed]
+    bare = [row for row in blockers if row.blocker_id not in backed and row.status == "open"]
     lacking = _requirements(contract, proofs)
     gate = Gate(standing_in=backed if lacking or contract.status == "blocked" else [])
     if not backed:
@@ -120,14 +121,19 @@ def board_gate(world: World, board_id: str) -> Gate:
     for contract in world.fetch(Contract, board_id=board_id):
         if contract.status in SETTLED:
             continue
-        if contract.status == "done":
-            total.finished += 1
-            total.standing_in += [contract.contract_id] if contract.outcome == "finished_blocked" else []
-            continue
-        part = _unfinished(world, contract)
+        part = _finished(world, contract) if contract.status == "done" else _unfinished(world, contract)
+        total.finished += contract.status == "done"
         total.missing += part.missing
         total.standing_in += part.standing_in
     return total
+
+
+def _finished(world: World, contract: Contract) -> Gate:
+    """A contract that is done: its proof must still hold, and what was blocked then may have been resolved since."""
+    if contract.outcome != "finished_blocked":
+        return contract_gate(world, contract)
+    part = contract_gate(world, contract, states=("open", "resolved"))
+    return Gate(part.missing, part.standing_in or [contract.contract_id])
 
 
 def _unfinished(world: World, contract: Contract) -> Gate:
@@ -135,10 +141,12 @@ def _unfinished(world: World, contract: Contract) -> Gate:
         text = f"{contract.contract_id} is only proposed; accept or reject it."
         return Gate([Missing("contract_status", contract.contract_id, text)])
     part = contract_gate(world, contract)
-    if part.missing or part.standing_in:
+    if part.missing:
         return part
-    open_tasks = [task for task in world.fetch(Task, contract_id=contract.contract_id) if task.status != "done"]
-    return Gate([_open_task(contract, task) for task in open_tasks])
+    tasks = [task for task in world.fetch(Task, contract_id=contract.contract_id) if task.status != "done"]
+    if part.standing_in:
+        tasks = [task for task in tasks if task.holder]
+    return Gate([_open_task(contract, task) for task in tasks], part.standing_in)
 
 
 def _open_task(contract: Contract, task: Task) -> Missing:

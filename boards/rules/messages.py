@@ -37,6 +37,9 @@ def send_message(command: c.SendMessage, world: World) -> Decision:
             if node_id not in to:
                 to.append(node_id)
                 events += invited
+    if role_of(world, board.board_id, me) == "observer" and command.reply_to:
+        _check_observer(world, parent, me, to, command)
+    command = _with_contract(command, world)
     _check_references(command, world, to)
     sent = _sent(command, world, me, to, parent)
     _check_limits(sent, world)
@@ -62,13 +65,29 @@ def _recipients(world: World, board: Board, me: Node, ref: str) -> list[tuple[st
     return [invitation(world, board.board_id, who, "worker")]
 
 
+def _check_observer(world: World, parent: Message | None, me: Node, to: list[str], command: c.SendMessage) -> None:
+    """An observer answers what was sent to it, to whoever sent it, and asks for nothing but a status."""
+    copy = world.one(Delivery, key=pair(parent.message_id, me.node_id)) if parent else None
+    if copy is None or parent is None or to != [parent.sender] or command.type in words.REQUESTS - words.OBSERVER_TYPES:
+        raise Refused("role_too_low", "An observer may ask for a status and answer what was sent to it, no more.")
+
+
+def _with_contract(command: c.SendMessage, world: World) -> c.SendMessage:
+    """A message about a task is about its contract."""
+    if not command.task_id:
+        return command
+    contract_id = world.task(command.board_id, command.task_id).contract_id
+    if command.contract_id not in (None, contract_id):
+        sentence = f"{command.task_id} belongs to {contract_id}, not to {command.contract_id}; name one of them."
+        raise Refused("contract_mismatch", sentence)
+    return command.model_copy(update={"contract_id": contract_id})
+
+
 def _check_references(command: c.SendMessage, world: World, to: list[str]) -> None:
     if command.expires_at is not None and command.expires_at <= world.at:
         raise Refused(
             "expires_in_the_past", f"The message would have expired at {iso(command.expires_at)}; give a later time."
         )
-    if command.task_id:
-        world.task(command.board_id, command.task_id)
     if command.contract_id:
         contract = world.contract(command.board_id, command.contract_id)
         if command.type == "task_request" and contract.mutating:
@@ -112,11 +131,7 @@ def _check_limits(sent: MessageSent, world: World) -> None:
         raise Refused(
             "too_many_hops", f"This chain has {sent.hops} hops; the limit is {words.HOPS_LIMIT}. Ask the human."
         )
-    recent = world.fetch(Message, sender=sent.sender, created_at__gt=world.at - words.BURST_WINDOW)
-    if len(recent) >= words.BURST_LIMIT:
-        seconds = words.BURST_WINDOW.total_seconds()
-        sentence = f"{len(recent)} messages within {seconds:.0f} s; the limit is {words.BURST_LIMIT}. Wait a little."
-        raise Refused("too_many_messages", sentence)
+    recent = world.check_burst(sent.sender)
     edge = world.at - words.SAME_TEXT_WINDOW
     for row in recent:
         if row.created_at > edge and row.content == sent.content and set(row.recipients) & set(sent.to):
@@ -131,7 +146,7 @@ def _check_unanswered(sent: MessageSent, world: World) -> None:
         waiting = world.fetch(Delivery, node_id=node_id, step__in=["queued", "handed", "applied"])
         ids = [row.message_id for row in waiting]
         asked = world.fetch(Message, message_id__in=ids, sender=sent.sender, message_type__in=sorted(words.REQUESTS))
-        open_requests = [row for row in asked if row.requires_ack]
+        open_requests = [row for row in asked if row.requires_ack or row.created_at > world.at - words.REQUEST_WINDOW]
         if len(open_requests) >= words.UNANSWERED_LIMIT:
             limit = f"the limit is {words.UNANSWERED_LIMIT}"
             sentence = f"{node_id} has {len(open_requests)} unanswered requests from you; {limit}."

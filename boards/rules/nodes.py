@@ -35,7 +35,7 @@ def register_node(command: c.RegisterNode, world: World) -> Decision:
     node_id = world.free_node_id(wanted, f"{found.source}:{found.session_id or command.name}")
     if command.node_id and node_id != command.node_id:
         raise Refused("node_exists", f"The node id {command.node_id!r} is taken; choose another.", outcome="conflict")
-    _free_name(world, command.name, None)
+    _free_name(world, command.name, None, command.session_id)
     event = PeerRegistered(
         node_id=node_id,
         name=command.name,
@@ -86,12 +86,17 @@ def _only_human(world: World, what: str) -> None:
         raise Refused("not_yours", f"{me.name} may not {what}; the local human may.")
 
 
-def _free_name(world: World, name: str, node: Node | None) -> None:
+def _free_name(world: World, name: str, node: Node | None, session_id: str = "") -> None:
     if not name.isascii() or not name.isprintable():
         raise Refused("bad_name", f"The name {name!r} is not plain ASCII; look-alike letters would mislead people.")
     holder = world.one(Node, name_key=name_key(name))
     if holder is not None and (node is None or holder.node_id != node.node_id):
         raise Refused("name_taken", f"The name {name!r} belongs to the node {holder.node_id!r}.", outcome="conflict")
+    own = {name_key(node.node_id), name_key(node.session_id)} if node else {name_key(session_id)}
+    ids = {name_key(row.node_id) for row in world.fetch(Node)} | {name_key(session_id) for session_id in world.known()}
+    if name_key(name) in ids - own:
+        sentence = f"{name!r} is the id of another node or session; its mail must not go to you. Choose another name."
+        raise Refused("name_taken", sentence, outcome="conflict")
 
 
 def enlist(world: World, found: Found) -> tuple[str, list[EventData]]:
@@ -99,7 +104,7 @@ def enlist(world: World, found: Found) -> tuple[str, list[EventData]]:
     node_id = world.free_node_id(found.session_id, f"{found.source}:{found.session_id}")
     event = PeerRegistered(
         node_id=node_id,
-        name=node_id,
+        name=world.free_name(node_id),
         session_id=found.session_id,
         source=found.source,
         role=found.role,

@@ -203,4 +203,4 @@ def _tell(
     by = "" if who.node_id == world.actor.node_id else f" (entered by {world.me().name})"
     to = [contract.proposed_by, who.node_id]
     content = f"{text}{by}."
-    return say(world, message_type, to, content, contract_id=contract.contract_id, task_id=task.task_id)
+    return say(world, task.board_id, message_type, to, content, contract_id=contract.contract_id, task_id=task.task_id)

@@ -102,7 +102,7 @@ class World:
         if board is None:
             raise unknown("board", board_id, self._readable())
         if open_only and board.status == "closed":
-            raise Refused("board_closed", f"The board {board_id!r} is closed and read-only; a person can reopen it.")
+            raise Refused("board_closed", f"The board {board_id!r} is closed and read-only; make another for new work.")
         return board
 
     def _readable(self) -> list[str]:
@@ -144,26 +144,50 @@ class World:
         member = self.one(Member, key=pair(board_id, node_id))
         return member if member and member.state != "left" else None
 
+    def listens(self, board_id: str, node_id: str) -> bool:
+        """Whether a node still takes part: a member that has not left, or the human."""
+        node = self.one(Node, node_id=node_id)
+        return node is not None and (node.kind == "human" or self.member(board_id, node_id) is not None)
+
+    def check_burst(self, sender: str) -> list[Message]:
+        """The sender's messages of the last moments; refused when they are too many."""
+        recent = self.fetch(Message, sender=sender, created_at__gt=self.at - words.BURST_WINDOW)
+        if len(recent) >= words.BURST_LIMIT:
+            seconds = words.BURST_WINDOW.total_seconds()
+            sentence = (
+                f"{len(recent)} messages within {seconds:.0f} s; the limit is {words.BURST_LIMIT}. Wait a little."
+            )
+            raise Refused("too_many_messages", sentence)
+        return recent
+
     def resolve(self, ref: str) -> Node | Found:
         """Who is meant: by nodeId, by sessionId, by name without regard to case, or a session found in a store."""
-        node = (
-            self.one(Node, node_id=ref)
-            or (self.one(Node, session_id=ref) if ref else None)
-            or self.one(Node, name_key=name_key(ref))
-        )
+        node = self.one(Node, node_id=ref) or (self.one(Node, session_id=ref) if ref else None)
         if node is not None:
             return node
-        found = self.find(ref)
-        if found is None:
+        found = self.find(ref)  # before the names: nobody can take a session's mail by calling itself like it
+        if found is not None:
+            return self.one(Node, source=found.source, session_id=found.session_id) or found
+        node = self.one(Node, name_key=name_key(ref))
+        if node is None:
             raise unknown("peer", ref, [*(row.name for row in self.fetch(Node)), *self.known()])
-        return self.one(Node, source=found.source, session_id=found.session_id) or found
+        return node
 
     def free_node_id(self, wanted: str, salt: str) -> str:
         """The wanted id when it is valid and free, else a slug with six hex digits of a hash."""
         if words.ID.match(wanted) and ".." not in wanted and self.one(Node, node_id=wanted) is None:
             return wanted
-        digest = hashlib.sha256(salt.encode("utf-8", "surrogatepass")).hexdigest()[:6]
-        return f"{slug(wanted, 'session')}-{digest}"
+        digest = hashlib.sha256(salt.encode("utf-8", "surrogatepass")).hexdigest()
+        made = (f"{slug(wanted, 'session')[:40]}-{digest[:length]}" for length in range(6, 24))
+        return next(name for name in made if self.one(Node, node_id=name) is None)
+
+    def free_name(self, node_id: str) -> str:
+        """The node id as a name; with a number when somebody is called so already."""
+        name, number = node_id, 1
+        while self.one(Node, name_key=name_key(name)) is not None:
+            number += 1
+            name = f"{node_id}-{number}"
+        return name
 
     def free_id(self, model: type[models.Model], column: str, title: str, fallback: str) -> str:
         """A slug of the title; ``-2``, ``-3`` and so on when it is taken."""
@@ -197,6 +221,7 @@ def _listing(kind: str) -> str:
 
 def say(
     world: World,
+    board_id: str,
     message_type: words.MessageType,
     to: Iterable[str],
     content: str,
@@ -204,10 +229,16 @@ def say(
     contract_id: str | None = None,
     task_id: str | None = None,
 ) -> list[EventData]:
-    """The message by which a command says what it did; none when nobody else is concerned."""
-    recipients = sorted({node for node in to if node and node not in (world.actor.node_id, words.SERVICE_NODE)})
+    """The message by which a command says what it did; none when nobody else is concerned.
+
+    Who has left hears nothing more. An agent's burst ends here too, or attaching would be a way around the limit.
+    """
+    others = sorted({node for node in to if node and node not in (world.actor.node_id, words.SERVICE_NODE)})
+    recipients = [node for node in others if world.listens(board_id, node)]
     if not recipients:
         return []
+    if world.me().kind != "human":
+        world.check_burst(world.actor.node_id)
     message_id = world.new_id("msg-")
     sent = MessageSent(
         message_id=message_id,

@@ -6,7 +6,7 @@ with sentences; what a command may do is decided in :mod:`boards.rules`.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -44,7 +44,10 @@ def _safe_id(value: str) -> str:
 def _zoned(moment: datetime) -> datetime:
     if moment.tzinfo is None:
         raise ValueError("The time has no zone; write it like 2030-01-31T12:00:00Z.")
-    return moment
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("The time is outside the years 1 to 9999; write it like 2030-01-31T12:00:00Z.") from None
 
 
 def _item_texts(value: Any) -> Any:

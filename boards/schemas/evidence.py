@@ -35,6 +35,8 @@ class RecordChecks(EvidenceCommand, kind="record_checks"):
 
     checks: list[Check]
     verdict: words.Verdict
+    only_changes: bool = False
+    """For checks that nobody asked for: what was found before is not recorded again."""
 
 
 class VerifyEvidence(EvidenceCommand, kind="verify_evidence", entity=("evidence", "evidence_id"), controlled=True):

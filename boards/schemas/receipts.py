@@ -12,14 +12,10 @@ Outcome = Literal["applied", "already_applied", "conflict", "rejected", "failed"
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who acts, and through which edge.
-
-    ``panel`` is true only for the person with the panel's cookie: human-only commands ask for it.
-    """
+    """Who acts, and through which edge; only the person with the panel's cookie comes through ``panel``."""
 
     node_id: str
     surface: words.Surface = "api"
-    panel: bool = False
     session_id: str = ""
     host: str = "local"
 

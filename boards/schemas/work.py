@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field
 
 from boards import words
@@ -50,7 +52,7 @@ class TaskCommand(BoardCommand):
 class ClaimTask(TaskCommand, kind="claim_task", entity=("task", "task_id"), controlled=True):
     """Takes an open task, with a lease. Exactly one claim wins."""
 
-    lease_seconds: int | None = None
+    lease_seconds: Annotated[int, Field(ge=-(10**9), le=10**9)] | None = None
 
 
 class FencedCommand(TaskCommand):
@@ -62,7 +64,7 @@ class FencedCommand(TaskCommand):
 class RenewTask(FencedCommand, kind="renew_task", entity=("task", "task_id"), controlled=True):
     """Starts the lease anew from now."""
 
-    lease_seconds: int | None = None
+    lease_seconds: Annotated[int, Field(ge=-(10**9), le=10**9)] | None = None
 
 
 class ReleaseTask(FencedCommand, kind="release_task", entity=("task", "task_id"), controlled=True):

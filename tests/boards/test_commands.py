@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from boards import log
-from boards.models import Contract, Delivery, Event, Message, Task
+from boards.models import Contract, Delivery, Event, Message, StoredReceipt, Task
 from boards.queries.needs import needs
 from boards.schemas import Actor
 from tests.people import board, claim, contract, done, evidence, give, people
@@ -521,3 +521,121 @@ def test_an_agent_is_not_told_of_boards_that_it_may_not_read():
 def test_a_time_without_a_zone_is_a_sentence():
     with pytest.raises(ValidationError, match="no zone"):
         give("send_message", people().human, boardId="b", to=["x"], content="x", expiresAt="2030-01-01T00:00:00")
+
+
+def test_nobody_takes_the_mail_of_a_session_by_calling_itself_like_it(settings, tmp_path):
+    from boards import discovery
+    from tests.fixtures import unpack
+
+    settings.AGINTIFLOW_HOME = unpack(tmp_path).home
+    who = people()
+    discovery.scan_once()
+    board_id = board(who)
+    for name in ("kv260-canvas", "KV260-Canvas"):
+        taken = give("update_node", who.alice, nodeId="alice", name=name)
+        assert (taken.outcome, taken.code) == ("conflict", "name_taken")
+    assert give("register_node", who.human, name="kv260-canvas").code == "name_taken"
+    assert give("update_node", who.alice, nodeId="alice", name="bob").code == "name_taken"
+    done("send_message", who.human, board_id=board_id, to=["kv260-canvas"], content="for the session")
+    assert Message.objects.get().recipients == ["kv260-canvas"]
+
+
+def test_a_name_in_the_way_does_not_keep_a_session_out():
+    from boards.rules.world import Found
+    from tests.boards.test_rules import node, world
+
+    squatter = node("mallory")
+    squatter.name_key = "kv"
+    assert world(squatter, found=Found("kv", "agintiflow", "t")).free_name("kv") == "kv-2"
+
+
+def test_who_has_left_hears_nothing_more():
+    who = people()
+    board_id = board(who)
+    contract_id = done("propose_contract", who.bob, board_id=board_id, objective="X").entity["id"]
+    done("leave_board", who.bob, board_id=board_id)
+    done("attach_evidence", who.alice, board_id=board_id, contract_id=contract_id, summary="private")
+    assert not [row for row in Message.objects.all() if "bob" in row.recipients]
+
+
+def test_an_observer_answers_only_what_was_sent_to_it():
+    who = people()
+    board_id = board(who, members={"alice": "worker", "bob": "worker", "mallory": "observer"})
+    wish = {"board_id": board_id, "content": "x", "type": "status_response"}
+    theirs = done("send_message", who.alice, board_id=board_id, to=["bob"], content="hello", type="status_request")
+    mine = done("send_message", who.alice, board_id=board_id, to=["mallory"], content="you?", type="status_request")
+    to_me, not_to_me = mine.extra["messageId"], theirs.extra["messageId"]
+    assert give("send_message", who.mallory, to=["alice"], reply_to=not_to_me, **wish).code == "role_too_low"
+    assert give("send_message", who.mallory, to=["alice", "bob"], reply_to=to_me, **wish).code == "role_too_low"
+    stop = {**wish, "type": "stop_request"}
+    assert give("send_message", who.mallory, to=["alice"], reply_to=to_me, **stop).code == "role_too_low"
+    done("send_message", who.mallory, to=["alice"], reply_to=to_me, **wish)
+
+
+def test_a_task_named_alone_brings_its_contract_and_its_rule():
+    who = people()
+    board_id = board(who)
+    wish = {"board_id": board_id, "objective": "X", "owners": {"alice": []}, "mutating": True}
+    contract_id = done("propose_contract", who.human, **wish).entity["id"]
+    asked = {"board_id": board_id, "to": ["alice"], "content": "go", "task_id": contract_id}
+    assert give("send_message", who.human, **asked).code == "contract_not_accepted"
+    assert give("send_message", who.human, contract_id="other", **asked).code == "contract_mismatch"
+
+
+def test_a_chosen_contract_id_cannot_be_the_id_of_a_task():
+    who = people()
+    receipt = give("propose_contract", who.human, board_id=board(who), objective="X", contractId="xx.1")
+    assert (receipt.outcome, receipt.code) == ("rejected", "bad_id")
+
+
+@pytest.mark.parametrize("extra", [{}, {"requires_ack": False}])
+@pytest.mark.parametrize("kind", ["status_request", "task_request"])
+def test_requests_without_an_acknowledgement_count_against_the_limit_too(kind, extra, clock):
+    who = people()
+    board_id = board(who)
+    for number in range(5):
+        clock.move(4)
+        done("send_message", who.bob, board_id=board_id, to=["alice"], content=str(number), type=kind, **extra)
+    clock.move(4)
+    wish = {"board_id": board_id, "to": ["alice"], "content": "6", "type": kind, **extra}
+    assert give("send_message", who.bob, **wish).code == "too_many_unanswered"
+
+
+def test_what_a_command_says_counts_as_a_message_of_its_agent(clock):
+    who = people()
+    board_id = board(who)
+    contract_id = contract(who, board_id)
+    wish = {"board_id": board_id, "contract_id": contract_id, "evidenceKind": "statement"}
+    clock.move(60)
+    outcomes = [give("attach_evidence", who.alice, summary=str(n), **wish).code for n in range(21)]
+    assert outcomes == ["ok"] * 20 + ["too_many_messages"]
+
+
+def test_a_revision_that_does_not_exist_yet_is_refused():
+    who = people()
+    board_id = board(who)
+    contract_id = contract(who, board_id)
+    receipt = give("claim_task", who.alice, board_id=board_id, task_id=contract_id, expect=10**18)
+    assert (receipt.outcome, receipt.code) == ("rejected", "future_revision")
+
+
+def test_a_key_is_stored_as_a_hash_and_a_sentence_repeats_no_secret():
+    who = people()
+    secret = "ghp_" + "a1B2" * 9
+    done("create_board", who.human, title="X", key=secret)
+    assert secret not in str(list(StoredReceipt.objects.values()))
+    assert give("create_board", who.human, title="X", key=secret).key == secret
+    refused = give("send_message", who.human, boardId="x", to=[secret], content="hi")
+    assert refused.code == "unknown_peer" and secret not in refused.detail
+
+
+@pytest.mark.parametrize("fields", [{"leaseSeconds": 10**15}, {"leaseSeconds": -(10**15)}])
+def test_a_lease_beyond_all_bounds_is_malformed(fields):
+    with pytest.raises(ValidationError):
+        give("claim_task", people().human, boardId="b", taskId="t", **fields)
+
+
+def test_a_time_beyond_all_years_is_malformed():
+    wish = {"boardId": "b", "to": ["x"], "content": "x", "expiresAt": "9999-12-31T23:59:59-14:00"}
+    with pytest.raises(ValidationError, match="outside the years"):
+        give("send_message", people().human, **wish)

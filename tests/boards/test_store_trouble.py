@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+
 import pytest
 from django.db import connection
 
@@ -53,3 +56,20 @@ def test_a_second_turn_in_one_thread_is_an_error_instead_of_a_wait_without_end()
             pass
     with log.writer():
         pass
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("harm", ["removed", "replaced"])
+def test_a_store_whose_file_was_taken_away_under_us_takes_no_more_writes(harm):
+    who = people()
+    board_id = board(who)
+    name, aside = connection.settings_dict["NAME"], f"{connection.settings_dict['NAME']}.aside"
+    os.rename(name, aside)
+    if harm == "replaced":
+        shutil.copy(aside, name)
+    try:
+        receipt = give("update_board", who.human, boardId=board_id, title="late")
+    finally:
+        os.replace(aside, name)
+    assert (receipt.outcome, receipt.code) == ("failed", "store_failed") and "removed or replaced" in receipt.detail
+    done("update_board", who.human, boardId=board_id, title="in time")
