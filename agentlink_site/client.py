@@ -97,6 +97,8 @@ def _over_socket(home: Path, method: str, target: str, headers: dict[str, str], 
     while (found := running.read(home)) is not None:
         try:
             return unixhttp.ask(found.socket, method, target, headers, content)
+        except unixhttp.TimedOut as error:
+            raise Outage(f"The server of this home (pid {found.pid}) does not answer: {error}.") from error
         except (unixhttp.NotSent, unixhttp.Lost) as error:
             faults.append(str(error))
         if len(faults) > len(PAUSES):

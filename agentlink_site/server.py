@@ -14,7 +14,6 @@ import time
 import webbrowser
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from agentlink_site import running
 from agentlink_site.config import Config, ConfigError, load
 from agentlink_site.home import ensure_home, instance_id, secret_key, take_lock, write_private
 from agentlink_site.running import Running
+from boards.times import iso, now
 
 PORTS_TRIED = 50
 FIRST_ONE_SECONDS = 10.0
@@ -112,9 +112,13 @@ def bind(config: Config) -> socket.socket:
     last = min(config.port + PORTS_TRIED, 65535) if config.port else 0
     for port in range(config.port, last + 1):
         try:
-            return _listen(config.host, port)
+            listening = _listen(config.host, port)
         except OSError as error:
             refused = error
+            continue
+        if config.port and port != config.port:
+            print(f"Port {config.port} is taken; using {port} instead.", file=sys.stderr, flush=True)
+        return listening
     raise ConfigError(
         f"No port from {config.port} to {last} on {config.host} can be used ({refused.strerror}); "
         "set AGENTLINK_PORT to a free one, or to 0."
@@ -194,7 +198,7 @@ class _Run:
         from agentlink_site.login import new_link
         from boards import workers
 
-        facts = Running(os.getpid(), _now(), self.url, str(self.socket))
+        facts = Running(os.getpid(), iso(now()), self.url, str(self.socket))
         running.write(self.home, facts)
         link = new_link(self.url)
         gc.collect()
@@ -214,15 +218,12 @@ class _Run:
             path.unlink(missing_ok=True)
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def _announce(facts: Running, link: str, home: Path, as_json: bool) -> None:
     if as_json:
         print(json.dumps({"url": facts.url, "loginUrl": link, "pid": facts.pid, "home": str(home)}), flush=True)
         return
-    print(f"AgentLink runs at {facts.url}", flush=True)
+    already = "already " if facts.pid != os.getpid() else ""
+    print(f"AgentLink runs {already}at {facts.url}", flush=True)
     print(f"Log in with this link, once, within ten minutes:\n  {link}", flush=True)
 
 

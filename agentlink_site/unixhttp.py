@@ -6,7 +6,7 @@ import contextlib
 import socket
 from typing import Final
 
-SECONDS: Final = 30.0
+SECONDS: Final = 15.0
 """How long a request may take in all its waiting; a command waits at most for the store's lock."""
 BLOCK: Final = 65536
 Answer = tuple[int, dict[str, str], bytes]
@@ -20,10 +20,14 @@ class Lost(Exception):
     """The connection ended after the request was sent: it may or may not have been done."""
 
 
+class TimedOut(Lost):
+    """The server took the request and gave no answer in time: it hangs, and asking again would only wait again."""
+
+
 def ask(path: str, method: str, target: str, headers: dict[str, str], body: bytes) -> Answer:
     """The answer of the server at the socket ``path``: status, headers (names in lower case), body.
 
-    Raises :class:`NotSent` or :class:`Lost`.
+    Raises :class:`NotSent`, :class:`TimedOut` or :class:`Lost`.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -54,6 +58,8 @@ def _exchange(connection: socket.socket, request: bytes) -> Answer:
         connection.sendall(request)
     try:
         return _parse(_read_all(connection))
+    except TimeoutError as error:
+        raise TimedOut(f"no answer within {SECONDS:.0f} seconds") from error
     except (OSError, ValueError) as error:
         raise Lost(f"{type(error).__name__}: {error}") from error
 

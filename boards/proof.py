@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -41,6 +42,8 @@ from peers import queries as peers
 from peers.adapters import adapter
 
 HASH_LIMIT = checks.MAX_HASHED_BYTES
+MASKED: Final = re.compile(r"\[[A-Z]+(:[a-z0-9-]+)?(#[0-9a-f]+)?\]")
+"""What the redactor leaves in the place of something private."""
 PENDING: Final = timedelta(seconds=15)
 """After this long a bundle that was never checked is taken up; longer than any check takes."""
 
@@ -322,6 +325,9 @@ def _run(bundle: Evidence) -> list[checks.Check]:
         facts = _facts(bundle, session_id, with_url=number == 0)
         logs = {session_id: list(_events(session_id, facts))} if facts.events else {}
         lines += checks.run(facts, roots_of(session_id), logs, claimed, moment, own_ports=_own_ports())
+    if MASKED.search(bundle.url):
+        sentence = "The URL names something private, which was hidden before it was stored; it is not asked."
+        lines.append(checks.Check("url", "unavailable", sentence))
     return lines
 
 
@@ -331,7 +337,7 @@ def _facts(bundle: Evidence, session_id: str, *, with_url: bool) -> checks.Bundl
     return checks.BundleFacts(
         events=tuple(checks.EventFact(e["sessionId"], e["eventType"], e["timestamp"]) for e in events),
         artifacts=tuple(checks.ArtifactFact(f["root"], f["path"], f["sizeBytes"], f["sha256"]) for f in files),
-        url=(bundle.url or None) if with_url else None,
+        url=(bundle.url or None) if with_url and not MASKED.search(bundle.url) else None,
         failure_expected=bundle.stands_for == "blocker",
     )
 

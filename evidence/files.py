@@ -39,7 +39,7 @@ _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _FILE = os.O_RDONLY | os.O_CLOEXEC | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
 
-class FileRefused(Exception):  # noqa: N818 - it is no error of the program
+class FileRefused(Exception):
     """A path was not opened. `code` is stable, `sentence` says what was wrong and what would be right."""
 
     def __init__(self, code: str, sentence: str) -> None:
@@ -54,9 +54,6 @@ class Pointer:
 
     root: str
     path: str
-
-    def as_json(self) -> dict[str, str]:
-        return {"root": self.root, "path": self.path}
 
 
 def components(relative: str, *, windows: bool = os.name == "nt") -> list[str]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from datetime import UTC, datetime
 from typing import Any
 
-from agentlink_site.demo.example import Example, iso
+from agentlink_site.demo.example import Example
 from boards import words
 from boards.commands import execute
 from boards.schemas import AcknowledgeMessage, Actor
+from boards.times import iso, now
 from peers.adapters.agintiflow.lock import inbox_lock
 
 Json = dict[str, Any]
@@ -33,7 +33,7 @@ class ScriptedAgent:
 
     def log(self, event_type: str, **data: Any) -> str:
         """Appends one event to the session's log, as one write; returns its time."""
-        at = iso(datetime.now(UTC))
+        at = iso(now())
         self._append("events.jsonl", {"timestamp": at, "type": event_type, "data": data})
         return at
 
@@ -84,7 +84,7 @@ class ScriptedAgent:
         if items:
             with inbox_lock(self.folder):
                 for item in items:
-                    record = {"key": f"id:{item['id']}", "acknowledgedAt": iso(datetime.now(UTC))}
+                    record = {"key": f"id:{item['id']}", "acknowledgedAt": iso(now())}
                     self._append("inbox-acknowledgements.jsonl", record)
         return items
 

@@ -16,6 +16,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from boards.times import iso
+
 SOURCE: Final = Path(__file__).parent / "example"
 LATEST: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
 """The example's newest event."""
@@ -80,11 +82,6 @@ def _moved(text: str, example: Example, shift: timedelta) -> str:
     for name, folder in (("/demo/projects", example.projects), ("/demo/agintiflow", example.agintiflow)):
         text = text.replace(name, json.dumps(str(folder))[1:-1])
     return TIME.sub(lambda found: iso(datetime.fromisoformat(found[0]) + shift), text)
-
-
-def iso(moment: datetime) -> str:
-    """AgInTiFlow's form of a time."""
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _write_index(example: Example, states: list[Json]) -> None:

@@ -29,7 +29,8 @@ def play(example: Example, home: Path, stop: threading.Event) -> None:
     """Plays every step, then keeps the agents alive until ``stop`` is set."""
     story = Story(example, stop)
     try:
-        _tell(f"Commands find the demo with: export AGENTLINK_HOME={shlex.quote(str(home))}")
+        both = f"AGENTLINK_HOME={shlex.quote(str(home))} AGINTIFLOW_HOME={shlex.quote(str(home.parent))}"
+        _tell(f"Commands find the demo with: export {both}")
         for step in STEPS:
             story.rest(PAUSE)
             step.act(story)

@@ -147,6 +147,8 @@ def _answering(command: c.ContractCommand, world: World) -> tuple[Contract, Node
     board = world.board(command.board_id)
     contract = world.contract(board.board_id, command.contract_id)
     who = rights.subject(command, world, command.node)
+    if isinstance(command, c.RejectContract) and unowned(contract):
+        return contract, _rejecting_unowned(contract, who, world)
     if contract.status != "proposed":
         sentence = f"{contract.contract_id} is {contract.status}; only a proposed contract can be accepted or rejected."
         raise Refused("not_proposed", sentence, outcome="conflict", current={"status": contract.status})
@@ -154,6 +156,21 @@ def _answering(command: c.ContractCommand, world: World) -> tuple[Contract, Node
         owners = ", ".join(contract.owners) or "nobody"
         raise Refused("not_an_owner", f"{who.name} is no owner of {contract.contract_id}; its owners are {owners}.")
     return contract, who
+
+
+def unowned(contract: Contract) -> bool:
+    """Open to every worker, and nobody has claimed anything under it yet."""
+    return contract.status == "accepted" and not contract.owners
+
+
+def _rejecting_unowned(contract: Contract, who: Node, world: World) -> Node:
+    """Without owners nobody was asked; until the first claim its proposer or a supervisor may still take it away."""
+    role = rights.role_of(world, contract.board_id, who)
+    if who.node_id != contract.proposed_by and role not in ("supervisor", "human"):
+        raise Refused(
+            "not_an_owner", f"{contract.contract_id} has no owners; its proposer or a supervisor may reject it."
+        )
+    return who
 
 
 def _by(world: World, who: Node) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import ipaddress
+import re
 import socket
 import threading
 from collections.abc import Collection
@@ -16,6 +17,7 @@ TIMEOUT_SECONDS = 3.0
 """For the whole exchange, not per read: a server that trickles is cut off too."""
 
 BODY_BYTES = 65_536
+_NAME = re.compile(r"([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}", re.IGNORECASE)
 LOWEST_PORT = 1024
 """Below lie system services (SSH, mail, databases of the host) that a peer must not be able to knock at."""
 
@@ -27,6 +29,10 @@ class _Target:
     path: str
 
 
+class _ElsewhereError(Exception):
+    """The URL points at another machine: it is neither proof nor a lie, and nothing connects to it."""
+
+
 class _UrlError(Exception):
     """The URL is not one that may be asked; the message is a sentence."""
 
@@ -35,11 +41,15 @@ def check_url(url: str, *, own_ports: Collection[int] = (), timeout: float = TIM
     """Ask a loopback URL once. Verified by any 2xx answer within `timeout` seconds; no redirect is followed.
 
     Names are never resolved: the host is `localhost`, an address of 127.0.0.0/8 in its plain form, or `[::1]`. The
-    port is required, at least 1024 and none of `own_ports` (our own panel proves nothing). A URL that may not be asked
-    is `rejected` without any connection; a server that is not there is `unavailable`.
+    port is required, at least 1024 and none of `own_ports` (our own panel proves nothing). A URL of another machine is
+    `unverified`, one that may not be asked is `rejected`, both without any connection; a server that is not there is
+    `unavailable`.
     """
     try:
         target = _target(url, own_ports)
+    except _ElsewhereError:
+        sentence = "The URL points at another machine, which is not asked; somebody has to vouch for it by name."
+        return Check("url", "unverified", sentence)
     except _UrlError as refused:
         return Check("url", "rejected", str(refused))
     for address in target.addresses:
@@ -95,11 +105,27 @@ def _parts(url: str) -> SplitResult:
         parts = urlsplit(url)
     except ValueError:
         raise _UrlError("The URL cannot be read; it looks like http://127.0.0.1:8000/path.") from None
-    if parts.scheme != "http" or not parts.netloc:
+    if parts.scheme not in ("http", "https") or not parts.netloc:
         raise _UrlError("Only http:// URLs on this machine are checked.")
     if "@" in parts.netloc:
         raise _UrlError("The URL holds user information; give it without.")
+    if _is_elsewhere(parts.hostname or ""):
+        raise _ElsewhereError
+    if parts.scheme != "http":
+        raise _UrlError("Only http:// URLs on this machine are checked.")
     return parts
+
+
+def _is_elsewhere(host: str) -> bool:
+    """A plain address of another machine; odd spellings of this one are not."""
+    if _NAME.fullmatch(host):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    mapped = isinstance(address, ipaddress.IPv6Address) and (address.ipv4_mapped or address.scope_id)
+    return not (address.is_loopback or address.is_unspecified or mapped)
 
 
 def _addresses(host: str) -> tuple[str, ...]:

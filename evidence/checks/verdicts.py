@@ -24,9 +24,6 @@ class Check:
     verdict: Verdict
     detail: str
 
-    def as_json(self) -> dict[str, str]:
-        return {"name": self.name, "verdict": self.verdict, "detail": self.detail}
-
 
 def bundle_verdict(checks: Iterable[Check]) -> Verdict:
     """The worst verdict of a bundle's checks; a bundle without any check proves nothing and is `unverified`."""

@@ -1,12 +1,11 @@
 """The redactor: no secret, private path or private host gets into anything that is stored, sent or shown.
 
-Applied when text is written and again when it leaves. Needs no Django. The rules are tables, one file per tier; change
-`RULES_VERSION` with any of them. Everything runs on RE2 (linear in the text), on the text as `normalise` leaves it.
+Applied when text is written and again when it leaves. Needs no Django. The rules are tables, one file per tier.
+Everything runs on RE2 (linear in the text), on the text as `normalise` leaves it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from evidence.redaction.assignments import hide_assignments
@@ -18,9 +17,8 @@ from evidence.redaction.paths import hide_paths
 from evidence.redaction.structures import hide_structures
 from evidence.redaction.tokens import hide_tokens
 
-__all__ = ["RULES_VERSION", "WITHHELD", "Redacted", "RedactionContext", "cleaner", "redact"]
+__all__ = ["WITHHELD", "Redacted", "RedactionContext", "redact"]
 
-RULES_VERSION = 1
 WITHHELD = "[unredactable: withheld]"
 """Stands for a whole text that could not be redacted: nothing of it is kept."""
 
@@ -59,11 +57,6 @@ def redact(text: str, *, context: RedactionContext = RedactionContext()) -> Reda
         return Redacted(_settled(normalise(text).encode(), scope).decode(), tuple(scope.hits))
     except Exception:  # fail closed: text that no rule has looked at must not be kept
         return Redacted(WITHHELD, ("withheld",))
-
-
-def cleaner(context: RedactionContext) -> Callable[[str], str]:
-    """The redactor as a plain function from text to text, for places that take a `clean`."""
-    return lambda text: redact(text, context=context).text
 
 
 def _settled(text: bytes, scope: Scope) -> bytes:

@@ -43,11 +43,6 @@ _TO_PACKED = bytes.maketrans(b"0123456789abcdef", bytes(range(0x0E, 0x1E)))
 _FROM_PACKED = bytes.maketrans(bytes(range(0x0E, 0x1E)), b"0123456789abcdef")
 
 
-def is_hidden(value: bytes) -> bool:
-    """Whether the value is one placeholder and nothing else."""
-    return value[:1] == b"\x01" and _PACKED.fullmatch(value) is not None
-
-
 def holds_hidden(value: bytes) -> bool:
     return b"\x01" in value
 

@@ -50,10 +50,6 @@ def _spoken(value: bytes) -> bool:
     return not is_placeholder(value) and len(value) >= 6 and has_digit(value) and not value.isdigit()
 
 
-def _account(value: bytes) -> bool:
-    return not is_placeholder(value) and not value.isdigit()
-
-
 _STRONG_QUERY = (
     "access_token|id_token|refresh_token|auth_token|authtoken|token|api_key|apikey|api-key|access_key|accesskey"
     "|client_secret|secret|password|passwd|pwd|subscription-key|x-amz-signature|x-amz-security-token|x-amz-credential"

@@ -9,7 +9,6 @@ from evidence.redaction.engine import Scope, pattern, substitute
 from evidence.redaction.values import has_digit
 
 _B64URL = r"[A-Za-z0-9_-]"
-_ALNUM = r"[A-Za-z0-9]"
 _HEX = r"[0-9a-f]"
 
 

@@ -639,3 +639,16 @@ def test_a_time_beyond_all_years_is_malformed():
     wish = {"boardId": "b", "to": ["x"], "content": "x", "expiresAt": "9999-12-31T23:59:59-14:00"}
     with pytest.raises(ValidationError, match="outside the years"):
         give("send_message", people().human, **wish)
+
+
+def test_a_contract_without_owners_may_be_rejected_until_its_first_claim():
+    who = people()
+    board_id = board(who)
+    first = done("propose_contract", who.human, board_id=board_id, objective="by accident").entity["id"]
+    refused = give("reject_contract", who.alice, board_id=board_id, contract_id=first, reason="no")
+    assert refused.code == "not_an_owner"
+    done("reject_contract", who.human, board_id=board_id, contract_id=first, reason="by accident")
+    second = done("propose_contract", who.alice, board_id=board_id, objective="meant").entity["id"]
+    done("claim_task", who.bob, board_id=board_id, task_id=second)
+    late = give("reject_contract", who.alice, board_id=board_id, contract_id=second, reason="no")
+    assert (late.outcome, late.code) == ("conflict", "not_proposed")

@@ -132,7 +132,11 @@ def test_a_loopback_url_that_answers_is_verified_and_any_other_is_not(scene):
         url = f"http://127.0.0.1:{server.server_port}/"
         assert judged(proof.attach_url(who.human, url=url, **WISH)).verdict == "verified"
         server.shutdown()
-    bad = judged(proof.attach_url(who.human, url="http://169.254.169.254/latest", **WISH))
+    elsewhere = judged(proof.attach_url(who.human, url="https://ci.example.org/run/7", **WISH))
+    assert elsewhere.verdict == "unverified"
+    private = judged(proof.attach_url(who.human, url="http://169.254.169.254/latest", **WISH))
+    assert private.verdict == "unavailable" and "169.254" not in private.url
+    bad = judged(proof.attach_url(who.human, url="http://0177.0.0.1:8000/", **WISH))
     assert bad.verdict == "rejected"
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from evidence.artifacts import Artifacts, derive
-from evidence.redaction import RedactionContext, cleaner
+from evidence.redaction import RedactionContext
 from evidence.redaction.agintiflow import redact_as_agintiflow
 from tests.evidence.conftest import session_events
-from tests.evidence.facts import DATA, Event, encoded
+from tests.evidence.facts import DATA, Event, cleaner, encoded
 from tests.fixtures import Fixture
 
 GOLDEN: dict[str, Any] = json.loads((DATA / "artifacts.json").read_text("utf-8"))
@@ -116,6 +116,6 @@ def test_previews_and_titles_are_cleaned_before_they_are_cut() -> None:
     secret = "x" * 210 + " DB_PASSWORD=" + "Ab1" * 9
     found = derived(
         Event("2026-01-01T00:00:00.000Z", "session.finished", {"result": secret}),
-        clean=cleaner(RedactionContext()),
+        clean=cleaner(),
     )
     assert "Ab1" not in found.items[0].preview

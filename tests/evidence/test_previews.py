@@ -8,10 +8,9 @@ import pytest
 from evidence.artifacts import Artifact, Content, derive
 from evidence.files import Pointer
 from evidence.previews import IMAGE_BYTES, TEXT_BYTES, Preview, preview
-from evidence.redaction import RedactionContext, cleaner
-from tests.evidence.facts import Event
+from tests.evidence.facts import Event, cleaner
 
-CLEAN = cleaner(RedactionContext())
+CLEAN = cleaner()
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
 
 

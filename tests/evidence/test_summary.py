@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from evidence.redaction import RedactionContext, cleaner
 from evidence.summary import MAX_BYTES, Line, Summary, SummaryFacts, summarize
 from tests.evidence.conftest import session_events
-from tests.evidence.facts import Event
+from tests.evidence.facts import Event, cleaner
 from tests.fixtures import Fixture
 
 SESSIONS = (
@@ -19,7 +18,7 @@ SESSIONS = (
     "supervisor-failed",
     "supervisor-gated",
 )
-CLEAN = cleaner(RedactionContext())
+CLEAN = cleaner()
 
 
 def stamp(number: int) -> str:
