@@ -19,16 +19,17 @@ from agentlink_site import __version__, reference
 from boards.api import TOO_LARGE, JsonParser, Malformed, malformed, problem, refused, router
 from boards.api.documents import READ, components
 from boards.api.documents import answers as documented
-from boards.api.replies import ok, sentence_of
+from boards.api.replies import ok
 from boards.api.routes import reader
 from boards.queries import answers
 from boards.rules import Refused
+from boards.schemas.sentences import sentence_of
 
 View = Callable[..., HttpResponse]
 
 
 class Reference(DocsBase):
-    """ninja's own page brings 1.5 MB of script that fills the page with inline styles; ours is plain HTML."""
+    """ninja's own page is drawn by a large script; ours is plain HTML and needs none."""
 
     def render_page(self, request: HttpRequest, api: NinjaAPI, **kwargs: Any) -> HttpResponse:
         """The OpenAPI document as a page."""

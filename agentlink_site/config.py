@@ -79,7 +79,7 @@ class Config(BaseSettings):
     node: ForeignId | None = None
     board: ForeignId | None = None
     mode: Literal["off", "local"] | None = None
-    """None: the mode kept in the home decides (`local` on a fresh one)."""
+    """None: `local`; no mode is kept in the home yet."""
     log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_lower)] = "warning"
 
     _options: frozenset[str] = PrivateAttr(default=frozenset())

@@ -35,10 +35,8 @@ MIDDLEWARE = [
     "agentlink_site.security.actor_middleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "django_htmx.middleware.HtmxMiddleware",
 ]
 ROOT_URLCONF = "agentlink_site.urls"
-ASGI_APPLICATION = "agentlink_site.asgi.application"
 APPEND_SLASH = False
 
 DATABASES = databases(AGENTLINK)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django.db import models
 
@@ -73,3 +73,12 @@ ENTITIES: dict[str, tuple[type[models.Model], str]] = {
     "summary": (Summary, "node_id"),
 }
 """What a receipt's ``entity`` may be, and by which column it is found."""
+BY_BOARD: Final = frozenset({"member", "summary"})
+"""Kinds whose id is a node's: there is one on each board."""
+
+
+def find(kind: str, thing_id: str, board_id: str | None = None) -> models.Model | None:
+    """The row that a receipt's ``entity`` names; ``board_id`` matters for a member and a summary only."""
+    model, column = ENTITIES[kind]
+    where = {column: thing_id} | ({"board_id": board_id} if kind in BY_BOARD else {})
+    return model._default_manager.filter(**where).first()

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from boards.commands import execute
-from boards.keys import pair
-from boards.models import Blocker, Evidence, Member, Node
+from boards.models import Blocker, Evidence, Node
+from boards.people import is_member
 from boards.proof import cleaner
 from boards.schemas import Actor, Receipt, SendMessage, SummarizeSession
 from boards.times import iso
@@ -43,8 +43,7 @@ def _member(board_id: str, ref: str) -> Node | None:
     )
     if node is None:
         return None
-    member = Member.objects.filter(key=pair(board_id, node.node_id)).exclude(state="left").exists()
-    return node if member else None
+    return node if is_member(board_id, node.node_id) else None
 
 
 def _summary(board_id: str, who: Node) -> Summary:

@@ -8,8 +8,11 @@ from typing import Final
 
 BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u2800\u3164\uffa0")
 """Characters that look like nothing but are letters or marks by their category."""
-INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Categories of controls, formats (bidi, zero width, tags), lone surrogates, line and paragraph separators."""
+INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+"""Categories of controls, formats (bidi, zero width, tags), lone surrogates, private and unassigned characters, and
+separators of lines and paragraphs."""
+BOX: Final = "\u27e6U+{:04X}\u27e7"
+"""How an invisible character is named: ``\u27e6U+202E\u27e7``."""
 
 
 def visible(text: object) -> str:
@@ -20,16 +23,17 @@ def visible(text: object) -> str:
     plain = str(text).replace("\r\n", "\n")
     if plain.isascii() and plain.isprintable():
         return plain
-    return "".join(_shown(character) for character in plain)
+    return "".join(character if character in "\n\t" else shown(character) for character in plain)
 
 
-def _shown(character: str) -> str:
-    if character in "\n\t" or not (unicodedata.category(character) in INVISIBLE or character in BLANK):
+def shown(character: str, box: str = BOX) -> str:
+    """One character as it may be shown: itself, the picture of a control, or ``box`` with its number."""
+    if not (unicodedata.category(character) in INVISIBLE or character in BLANK):
         return character
     code = ord(character)
     if code < 0x20:
         return chr(0x2400 + code)
-    return "\N{SYMBOL FOR DELETE}" if code == 0x7F else f"\u27e6U+{code:04X}\u27e7"
+    return "\N{SYMBOL FOR DELETE}" if code == 0x7F else box.format(code)
 
 
 def span(length: timedelta) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import F, Max, Q
+from django.db.models import F, Q
 
 from peers.models import InboxMark, ScanMark, Session, SessionRoots
 from peers.roots import project_key as project_key
@@ -29,8 +27,6 @@ class Page:
 class Freshness:
     scanned_at: datetime | None
     """When the stores were last looked at, to within a minute; None before the first time."""
-    newest: datetime | None
-    """The latest activity of any session."""
     seen: int
     problems: list[dict[str, str]]
 
@@ -97,15 +93,5 @@ def marks(message_id: str) -> list[InboxMark]:
 def freshness() -> Freshness:
     """How old what this module says may be."""
     scans = list(ScanMark.objects.all())
-    newest = Session.objects.filter(present=True).aggregate(at=Max("last_activity_at"))["at"]
     oldest = min((scan.scanned_at for scan in scans), default=None)
-    return Freshness(oldest, newest, sum(scan.seen for scan in scans), [p for scan in scans for p in scan.problems])
-
-
-def nearest(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
-    """The candidates that `name` was most likely meant to be, best first, without regard to case."""
-    by_fold: dict[str, str] = {}
-    for candidate in candidates:
-        by_fold.setdefault(candidate.casefold(), candidate)
-    close = difflib.get_close_matches(name.casefold(), by_fold, n=limit, cutoff=0.6)
-    return [by_fold[fold] for fold in close]
+    return Freshness(oldest, sum(scan.seen for scan in scans), [p for scan in scans for p in scan.problems])

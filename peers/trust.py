@@ -1,4 +1,4 @@
-"""How far a node is trusted, and the secrets by which it proves who it is.
+"""The secrets by which a node proves who it is.
 
 A secret is `alk_` + 43 base-62 characters (256 random bits) + 6 base-62 characters of the CRC-32 of all before them,
 so that a redactor recognises one with certainty. The database keeps its SHA-256 only; the node reads it from
@@ -15,7 +15,6 @@ import secrets
 import stat
 import zlib
 from pathlib import Path
-from typing import Literal
 
 from django.conf import settings
 from django.db import transaction
@@ -23,27 +22,6 @@ from django.utils import timezone
 
 from peers.ids import is_node_id
 from peers.models import NodeSecret
-
-Level = Literal[
-    "self",
-    "same-user-local",
-    "same-project-local",
-    "manual-ssh-peer",
-    "trusted-team-relay",
-    "untrusted-imported-summary",
-]
-
-# Most trusted first.
-LEVELS: dict[Level, str] = {
-    "self": "this node itself",
-    "same-user-local": "a session of the same user on this machine",
-    "same-project-local": "a session of the same user, for boards of its own project only",
-    "manual-ssh-peer": "a home that a person connected by hand",
-    "trusted-team-relay": "a node that came over a team's relay",
-    "untrusted-imported-summary": "text that was taken in from files; nobody answers for it",
-}
-DEFAULT: Level = "same-user-local"
-_RANK = {level: rank for rank, level in enumerate(LEVELS)}
 
 PREFIX = "alk_"
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -56,16 +34,6 @@ class UnsafeTokenFile(Exception):
     """A token file or its folder that others could read or replace; `code` and a sentence for people."""
 
     code = "unsafe_token_file"
-
-
-def rank(level: str) -> int:
-    """0 for the most trusted. Raises KeyError for a level that does not exist."""
-    return _RANK[level]  # type: ignore[index]
-
-
-def at_least(level: str, needed: str) -> bool:
-    """True when `level` is trusted as much as `needed` or more."""
-    return rank(level) <= rank(needed)
 
 
 def is_token(text: str) -> bool:

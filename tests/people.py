@@ -42,7 +42,7 @@ def done(kind: str, actor: Actor, *, key: str | None = None, expect: int | None 
 def people() -> People:
     """The human and three registered nodes without sessions."""
     ensure_identity()
-    human = Actor(human_node_id(), "panel", panel=True)
+    human = Actor(human_node_id(), "panel")
     for name in ("alice", "bob", "mallory"):
         done("register_node", human, name=name)
     return People(human, *(Actor(name, "cli") for name in ("alice", "bob", "mallory")))

@@ -28,6 +28,8 @@ READS: Final[dict[str, Any]] = {"as_": (As, None), "as_json": (AsJson, False)}
 WRITES: Final[dict[str, Any]] = {**READS, "key": (Key, None), "expect": (Expect, None)}
 
 BoardArgument = Annotated[str, typer.Argument(metavar="BOARD", help="The board's id, or - for the one that is meant.")]
+Limit = Annotated[int, typer.Option(min=1, max=500)]
+Cursor = Annotated[str, typer.Option(help="The nextCursor of the page before.")]
 For = Annotated[str | None, typer.Option("--for", metavar="NODE", help="As the local human, for this session.")]
 
 

@@ -8,7 +8,7 @@ import typer
 
 from agentlink_site import client
 from agentlink_site.cli import which
-from agentlink_site.cli.app import BoardArgument, app, command
+from agentlink_site.cli.app import BoardArgument, Cursor, Limit, app, command
 from agentlink_site.cli.desk import Desk, Json
 from agentlink_site.cli.home import more
 from agentlink_site.cli.terminal import block, brief, line, say, table
@@ -18,11 +18,7 @@ SHOWN_MESSAGES = 10
 
 
 @command(app, "boards")
-def boards(
-    desk: Desk,
-    limit: Annotated[int, typer.Option(min=1, max=500)] = 100,
-    cursor: Annotated[str, typer.Option(help="The nextCursor of the page before.")] = "",
-) -> None:
+def boards(desk: Desk, limit: Limit = 100, cursor: Cursor = "") -> None:
     """The boards that you may read, latest change first."""
     desk.show(desk.get("/boards", {"limit": limit, "cursor": cursor}), _print_boards)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from agentlink_site.cli.app import app, command
+from agentlink_site.cli.app import Cursor, Limit, app, command
 from agentlink_site.cli.desk import Desk, Json
 from agentlink_site.cli.terminal import line, say, table
 
@@ -79,11 +79,7 @@ def _print_status(data: Json) -> None:
 
 
 @command(app, "peers")
-def peers(
-    desk: Desk,
-    limit: Annotated[int, typer.Option(min=1, max=500)] = 100,
-    cursor: Annotated[str, typer.Option(help="The nextCursor of the page before.")] = "",
-) -> None:
+def peers(desk: Desk, limit: Limit = 100, cursor: Cursor = "") -> None:
     """Who is there, whether they are really alive, and how a message reaches them."""
     desk.show(desk.get("/peers", {"limit": limit, "cursor": cursor}), _print_peers)
 

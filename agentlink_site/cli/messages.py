@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Annotated
 
 import typer
@@ -13,6 +13,7 @@ from agentlink_site.cli import which
 from agentlink_site.cli.app import BoardArgument, app, command
 from agentlink_site.cli.desk import Desk, Json
 from agentlink_site.cli.terminal import line, say
+from boards.times import iso, now
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
@@ -53,8 +54,7 @@ def _moment(text: str | None) -> str | None:
     found = re.fullmatch(r"(\d{1,6})([smhd])", text or "")
     if found is None:
         return text
-    moment = datetime.now(UTC) + timedelta(**{UNITS[found[2]]: int(found[1])})
-    return moment.isoformat(timespec="milliseconds")
+    return iso(now() + timedelta(**{UNITS[found[2]]: int(found[1])}))
 
 
 def _print_sent(data: Json) -> None:

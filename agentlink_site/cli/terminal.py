@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Unicode categories that a terminal obeys instead of showing: controls, format and bidi marks, tags, separators."""
+from boards.texts import shown
+
+BOX: Final = "<U+{:04X}>"
+"""How a character that a terminal hides or obeys is named, in letters that every font has."""
 
 CELL: Final = 80
 """Characters of a free text in one cell of a table."""
@@ -20,27 +21,18 @@ GAP: Final = 3
 
 def visible(text: str) -> str:
     """The text with every control made visible; line breaks and tabs stay."""
-    return "".join(char if char in "\n\t" else _shown(char) for char in text)
+    return "".join(char if char in "\n\t" else shown(char, BOX) for char in text)
 
 
 def line(text: object) -> str:
     """The same on one line."""
-    return "".join(_shown(char) for char in str(text))
+    return "".join(shown(char, BOX) for char in str(text))
 
 
 def brief(text: str) -> str:
     """The start of a text for one cell of a table; what follows is marked as left out."""
     first = text.split("\n", 1)[0][:CELL]
     return first if first == text else f"{first}\N{HORIZONTAL ELLIPSIS}"
-
-
-def _shown(char: str) -> str:
-    code = ord(char)
-    if code < 0x20:
-        return chr(0x2400 + code)  # ␛ and its kin
-    if code == 0x7F:
-        return "\N{SYMBOL FOR DELETE}"
-    return f"<U+{code:04X}>" if unicodedata.category(char) in HIDDEN else char
 
 
 def say(text: str = "") -> None:

@@ -8,18 +8,19 @@ import json
 import re
 from collections.abc import Iterable
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 from django.http import HttpResponse
 from pydantic import ValidationError
 
 from boards import shapes
 from boards.api.reading import Malformed
+from boards.edges import STATUS
 from boards.queries import answers
 from boards.queries.answers import Json, Page
 from boards.rules import Refused
 from boards.schemas import Command, Receipt
-from evidence.redaction import RedactionContext, redact
+from boards.schemas.sentences import sentence_of
 
 FORBIDDEN: Final = frozenset({"not_allowed", "not_a_member", "role_too_low", "not_yours", "trust_too_low"})
 """Codes that say: not you."""
@@ -35,7 +36,6 @@ CREATES: Final = frozenset(
     }
 )
 """Commands that make something new: 201 when applied."""
-OUTCOMES: Final = {"applied": 200, "already_applied": 200, "conflict": 409, "rejected": 422, "failed": 503}
 
 
 def status_of(receipt: Receipt) -> int:
@@ -44,7 +44,7 @@ def status_of(receipt: Receipt) -> int:
         return HTTPStatus.CREATED
     if receipt.outcome == "rejected":
         return rejected_status(receipt.code)
-    return OUTCOMES[receipt.outcome]
+    return STATUS[receipt.outcome]
 
 
 def rejected_status(code: str) -> int:
@@ -93,11 +93,7 @@ def _thing(receipt: Receipt, command: Command | None) -> Json | None:
         kind, thing_id = command.entity[0], getattr(command, command.entity[1])
     if kind is None or thing_id is None:
         return None
-    model, column = shapes.ENTITIES[kind]
-    where = {column: thing_id}
-    if kind in ("member", "summary"):
-        where["board_id"] = receipt.board_id
-    row = model._default_manager.filter(**where).first()
+    row = shapes.find(kind, thing_id, receipt.board_id)
     return answers.shown(kind, row) if row is not None else None
 
 
@@ -109,34 +105,9 @@ def malformed(error: Malformed) -> HttpResponse:
     return problem(error.status, error.code, error.sentence)
 
 
-def sentence_of(errors: Iterable[Any]) -> str:
-    """pydantic's errors in words, without the values that were refused: they can be secrets."""
-    lines = [_line(error) for error in errors]
-    shown = lines[:5] + ([f"And {len(lines) - 5} more."] if len(lines) > 5 else [])
-    return redact(" ".join(shown), context=RedactionContext()).text
-
-
-def _line(error: Any) -> str:
-    where = ".".join(_step(step) for step in error["loc"])
-    said = error["msg"].removeprefix("Value error, ")
-    given = error.get("input")
-    if isinstance(given, str) and given:
-        said = said.replace(repr(given[:80]), "This")
-    known = {"extra_forbidden": "there is no such field here.", "missing": "this field is required."}
-    said = known.get(error["type"], said)
-    said = said if said.endswith(".") else f"{said}."
-    return f"{where}: {said}" if where else said
-
-
-def _step(step: Any) -> str:
-    """A field's name as it was written, unless it is none: a key can be a secret put in the wrong place."""
-    text = str(step)
-    return text if re.fullmatch(r"[A-Za-z][A-Za-z_]{0,39}|\d{1,6}", text) else "(a key)"
-
-
 def not_valid(error: ValidationError) -> HttpResponse:
     """A command whose fields are wrong."""
-    return problem(400, "malformed", sentence_of(error.errors(include_url=False)))
+    return problem(400, "malformed", sentence_of(error.errors()))
 
 
 # --- pages -----------------------------------------------------------------------------------------------------------

@@ -18,7 +18,8 @@ from boards.api.reading import JsonParser, Malformed, key_of, only_known
 from boards.api.replies import answer, not_valid, ok, page_of, paged, problem
 from boards.commands import execute, store
 from boards.edges import actor_of
-from boards.models import Member, Node
+from boards.models import Node
+from boards.people import memberships
 from boards.queries import answers
 from boards.queries.reach import reach_of
 from boards.rows import fetch
@@ -31,8 +32,6 @@ router = Router()
 
 CHECKED_SURFACES: Final = frozenset({"api", "panel"})
 """Where a controlled command must say which revision the caller saw; CLI and MCP send it only when told."""
-
-NO_QUERY: Final[frozenset[str]] = frozenset()
 
 
 def reader(request: HttpRequest, query: type[Shape] | None = None) -> Actor:
@@ -140,7 +139,7 @@ def _check_may_look(actor: Actor, session_id: str) -> None:
         return
     theirs = Node.objects.filter(session_id=session_id).exclude(session_id="").values("node_id")
     mine = [row.board_id for row in answers.readable(actor)]
-    if not Member.objects.filter(board_id__in=mine, node_id__in=theirs).exclude(state="left").exists():
+    if not memberships().filter(board_id__in=mine, node_id__in=theirs).exists():
         raise Refused("not_a_member", f"{actor.node_id} shares no board with the session {session_id[:80]!r}.")
 
 
@@ -208,14 +207,17 @@ def attach_evidence(request: HttpRequest, board_id: str, body: Body[bodies.Evide
     actor = reader(request)
     answers.readable_board(board_id, actor)
     attach = _source(actor, body)
-    receipt = attach(
-        actor,
-        board_id=board_id,
-        contract_id=body.contract_id,
-        requirement_id=body.requirement_id,
-        summary=body.summary,
-        key=key_of(request, body.key),
-    )
+    try:
+        receipt = attach(
+            actor,
+            board_id=board_id,
+            contract_id=body.contract_id,
+            requirement_id=body.requirement_id,
+            summary=body.summary,
+            key=key_of(request, body.key),
+        )
+    except ValidationError as error:  # what a bundle cannot hold, such as a path of 2,000 characters
+        return not_valid(error)
     return answer(receipt)
 
 

@@ -19,6 +19,7 @@ from boards.events import EVENTS, EventData, PeerRegistered
 from boards.models import Event, StoredReceipt, Task
 from boards.rules import Decision, Refused, World, tasks
 from boards.schemas import Actor, Command, Receipt, TaskCommand
+from boards.schemas.sentences import sentence_of
 from boards.times import iso
 from evidence.redaction import redact
 from peers import trust
@@ -88,7 +89,7 @@ def _cleaned(command: Command, actor: Actor) -> tuple[Command, list[str]] | Rece
     try:
         return clean(command, actor)
     except ValidationError as error:
-        sentence = f"Once redacted it is not valid: {error.errors()[0]['msg'].removeprefix('Value error, ')}"
+        sentence = f"Once redacted it is not valid: {sentence_of(error.errors())}"
         return Receipt("rejected", command.kind, "not_valid_when_redacted", sentence)
 
 
@@ -110,8 +111,9 @@ def _execute(
         _check_mode(command)
         if _expire_due(command, world):
             world = _world(at, actor)
+        rules.rights.check(command, world)  # before the view is compared: a conflict tells of what it is about
         _check_revision(command, expected)
-        decision = rules.decide(command, world)
+        decision = rules.DECIDE[command.kind](command, world)
     except Refused as no:
         return _refusal(command, no, key)
     return _apply(command, actor, at, key, digest, decision, rule_ids)

@@ -16,6 +16,7 @@ from django.db.models import F, Model, Q
 
 from boards import log, shapes, words
 from boards.models import Blocker, Board, Contract, Delivery, Event, Evidence, Member, Message, Node, Summary, Task
+from boards.people import is_member, members, memberships
 from boards.queries.needs import needs
 from boards.rows import fetch
 from boards.rules import gate as gates
@@ -32,7 +33,6 @@ ReachOf = Callable[[Node | str], Reach]
 """How a message gets to a node, or to a session by its id; given by the edge, because delivery is above queries."""
 
 PAGE: Final = 100
-PAGE_LIMIT: Final = 500
 RUNNING: Final = ("accepted", "active", "blocked")
 """Contracts under which work goes on."""
 
@@ -52,7 +52,7 @@ def readable(actor: Actor) -> Iterable[Board]:
     rows = Board.objects.order_by("-updated_at", "board_id")
     if _is_human(actor):
         return rows
-    mine = Member.objects.filter(node_id=actor.node_id).exclude(state="left").values("board_id")
+    mine = memberships().filter(node_id=actor.node_id).values("board_id")
     return rows.filter(board_id__in=mine)
 
 
@@ -61,7 +61,7 @@ def readable_board(board_id: str, actor: Actor) -> Board:
     row = Board.objects.filter(board_id=board_id).first()
     if row is None:
         raise unknown("board", board_id, [board.board_id for board in readable(actor)])
-    if not _is_human(actor) and not _member(board_id, actor.node_id):
+    if not _is_human(actor) and not is_member(board_id, actor.node_id):
         sentence = f"{actor.node_id} is no member of the board {board_id!r}; its human or a supervisor can invite it."
         raise Refused("not_a_member", sentence)
     return row
@@ -69,10 +69,6 @@ def readable_board(board_id: str, actor: Actor) -> Board:
 
 def _is_human(actor: Actor) -> bool:
     return Node.objects.filter(node_id=actor.node_id, kind="human").exists()
-
-
-def _member(board_id: str, node_id: str) -> bool:
-    return Member.objects.filter(board_id=board_id, node_id=node_id).exclude(state="left").exists()
 
 
 # --- the home --------------------------------------------------------------------------------------------------------
@@ -173,7 +169,7 @@ def boards(actor: Actor, page: Page, shared_with: Iterable[str] = ()) -> tuple[l
     """The boards that the actor may read, with counts; ``shared_with`` keeps the open ones where all of these are."""
     rows = list(readable(actor))
     for node_id in shared_with:
-        there = set(Member.objects.filter(node_id=node_id).exclude(state="left").values_list("board_id", flat=True))
+        there = set(memberships().filter(node_id=node_id).values_list("board_id", flat=True))
         rows = [row for row in rows if row.status == "active" and row.board_id in there]
     some = rows[page.offset : page.offset + page.limit]
     tallies = counts([row.board_id for row in some], now())
@@ -230,7 +226,7 @@ def _last(model: type[M], board_id: str, column: str, limit: int) -> tuple[list[
 
 
 def _members(board_id: str, reach_of: ReachOf) -> list[Json]:
-    rows = Member.objects.filter(board_id=board_id).exclude(state="left").order_by("node_id")
+    rows = members(board_id).order_by("node_id")
     nodes = Node.objects.in_bulk([row.node_id for row in rows])
     return [_membership(row, nodes[row.node_id], reach_of(nodes[row.node_id])) for row in rows]
 
@@ -356,9 +352,9 @@ SHOWN: Final[dict[str, Callable[[Any], Json]]] = {
 
 def thing(kind: str, thing_id: str, actor: Actor) -> Json:
     """A contract, task, message, evidence bundle or blocker by its id; it says its board, which the actor must read."""
-    model, column = shapes.ENTITIES[kind]
-    row: Any = model._default_manager.filter(**{column: thing_id}).first()
+    row: Any = shapes.find(kind, thing_id)
     if row is None:
+        model, column = shapes.ENTITIES[kind]
         boards_of = [board.board_id for board in readable(actor)]
         known = model._default_manager.filter(board_id__in=boards_of).values_list(column, flat=True)
         raise unknown(kind, thing_id, known)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from boards import words
 from boards.models import Blocker, Board, Contract, Delivery, Message, Task
@@ -39,20 +40,19 @@ def needs(at: datetime, board_id: str | None = None) -> list[Need]:
     return sorted((need for source in sources for need in source), key=lambda need: need.since)
 
 
+def _need(
+    kind: str, row: Blocker | Contract | Message | Task, since: datetime, node_id: str, text: str, **more: Any
+) -> Need:
+    """What is the same for every row that a need is about."""
+    return Need(kind, row.board_id, since, node_id, text, row.revision, contract_id=row.contract_id, **more)
+
+
 def _acceptances(ids: list[str]) -> Iterator[Need]:
     """Contracts that wait for the person's own answer."""
     human = human_node_id()
     for row in Contract.objects.filter(board_id__in=ids, status="proposed"):
         if human in row.owners and human not in row.accepted_by:
-            yield Need(
-                "acceptance",
-                row.board_id,
-                row.created_at,
-                row.proposed_by,
-                row.objective,
-                row.revision,
-                contract_id=row.contract_id,
-            )
+            yield _need("acceptance", row, row.created_at, row.proposed_by, row.objective)
 
 
 def _unanswered(ids: list[str], at: datetime) -> Iterator[Need]:
@@ -92,17 +92,8 @@ def _with_message(copies: list[Delivery]) -> Iterator[tuple[Delivery, Message]]:
 
 
 def _about(copy: Delivery, row: Message, kind: str, since: datetime) -> Need:
-    return Need(
-        kind,
-        copy.board_id,
-        since,
-        copy.node_id,
-        row.content,
-        row.revision,
-        contract_id=row.contract_id,
-        message_id=row.message_id,
-        until=row.expires_at,
-    )
+    more = {"message_id": row.message_id, "until": row.expires_at}
+    return _need(kind, row, since, copy.node_id, row.content, **more)
 
 
 def _leases(ids: list[str], at: datetime) -> Iterator[Need]:
@@ -110,30 +101,11 @@ def _leases(ids: list[str], at: datetime) -> Iterator[Need]:
     soon = at + words.LEASE_WARNING
     for row in Task.objects.filter(board_id__in=ids, status="claimed", lease_until__lt=soon):
         if row.lease_until and row.claimed_at:
-            yield Need(
-                "lease",
-                row.board_id,
-                row.claimed_at,
-                row.holder,
-                row.title,
-                row.revision,
-                contract_id=row.contract_id,
-                task_id=row.task_id,
-                until=row.lease_until,
-                fencing=row.fencing,
-            )
+            more = {"task_id": row.task_id, "until": row.lease_until, "fencing": row.fencing}
+            yield _need("lease", row, row.claimed_at, row.holder, row.title, **more)
 
 
 def _blockers(ids: list[str]) -> Iterator[Need]:
     for row in Blocker.objects.filter(board_id__in=ids, status="open"):
-        yield Need(
-            "blocker",
-            row.board_id,
-            row.opened_at,
-            row.opened_by,
-            row.summary,
-            row.revision,
-            contract_id=row.contract_id,
-            task_id=row.task_id,
-            blocker_id=row.blocker_id,
-        )
+        more = {"task_id": row.task_id, "blocker_id": row.blocker_id}
+        yield _need("blocker", row, row.opened_at, row.opened_by, row.summary, **more)

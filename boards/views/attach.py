@@ -6,10 +6,12 @@ from typing import Any, Final
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_http_methods, require_safe
+from pydantic import ValidationError
 
 from boards import proof
 from boards.edges import actor_of
-from boards.models import Board, Contract, Evidence, Member, Node
+from boards.models import Board, Contract, Evidence, Node
+from boards.people import members
 from boards.queries import pages
 from boards.queries.pages.evidence import check_lines
 from boards.rules import Refused
@@ -45,8 +47,8 @@ def attach(request: HttpRequest, board_id: str) -> HttpResponse:
 
 
 def _sessions(board: Board) -> list[Node]:
-    members = Member.objects.filter(board_id=board.board_id).exclude(state="left").values("node_id")
-    return list(Node.objects.filter(node_id__in=members).exclude(session_id="").order_by("name_key"))
+    nodes = Node.objects.filter(node_id__in=members(board.board_id).values("node_id"))
+    return list(nodes.exclude(session_id="").order_by("name_key"))
 
 
 def _artifacts(board: Board, session_id: str, artifact_id: str) -> dict[str, Any]:
@@ -121,8 +123,8 @@ def _give(request: HttpRequest, board: Board) -> Receipt:
     }
     try:
         return _attach(request, post.get("what", ""), common)
-    except ValueError as error:  # pydantic's sentences for what a bundle cannot hold
-        raise Unreadable([str(error).splitlines()[-1].strip() or "This cannot be attached."]) from error
+    except ValidationError as error:  # what a bundle cannot hold
+        raise forms.unreadable(error) from error
 
 
 def _attach(request: HttpRequest, what: str, common: dict[str, Any]) -> Receipt:

@@ -12,21 +12,14 @@ from django.views.decorators.http import require_POST
 
 from boards import proof, telling
 from boards.commands import execute
-from boards.edges import actor_of
-from boards.models import Member, Node
+from boards.edges import STATUS, actor_of
+from boards.models import Node
+from boards.people import members
 from boards.rules import Refused
 from boards.schemas import Actor, Receipt
 from boards.views import forms
 from boards.views.access import board_or_404, panel
 from boards.views.forms import FORMS, Unreadable, command_from
-
-STATUS: Final[dict[str, int]] = {
-    "applied": 200,
-    "already_applied": 200,
-    "conflict": 409,
-    "rejected": 422,
-    "failed": 503,
-}
 
 
 @panel
@@ -96,8 +89,8 @@ def _request_status(actor: Actor, board_id: str, post: QueryDict, key: str) -> R
 
 
 def _agents(board_id: str) -> list[str]:
-    members = Member.objects.filter(board_id=board_id).exclude(state="left").values("node_id")
-    found = list(Node.objects.filter(node_id__in=members, kind="agent").values_list("node_id", flat=True))
+    agents = Node.objects.filter(node_id__in=members(board_id).values("node_id"), kind="agent")
+    found = list(agents.values_list("node_id", flat=True))
     if not found:
         raise Refused("nobody_there", "This board has no session as a member; invite one first.")
     return sorted(found)

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from boards.models import Delivery, Message
 from boards.rules import Refused
 from boards.schemas import COMMANDS, Command
+from boards.schemas.sentences import Place, sentences_of
 
 Parser = Callable[[QueryDict, str], Any]
 LABELS: Final[dict[str, str]] = {
@@ -155,13 +156,17 @@ def validated(kind: str, fields: dict[str, Any]) -> Command:
     try:
         return COMMANDS[kind].model_validate(fields)
     except ValidationError as error:
-        raise Unreadable([_sentence(item) for item in error.errors()]) from error
+        raise unreadable(error) from error
 
 
-def _sentence(item: Any) -> str:
-    field = str(item["loc"][0]) if item["loc"] else ""
-    said = str(item["msg"]).removeprefix("Value error, ")
-    return f"{LABELS.get(field, field)}: {said}"
+def unreadable(error: ValidationError) -> Unreadable:
+    """What a command cannot take, in the words of the form."""
+    return Unreadable(sentences_of(error.errors(), _label))
+
+
+def _label(place: Place) -> str:
+    field = str(place[0]) if place else ""
+    return LABELS.get(field, field)
 
 
 def again(board_id: str, post: QueryDict) -> Command:

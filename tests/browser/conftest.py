@@ -21,7 +21,7 @@ PATIENCE = 20_000
 Person = Callable[..., Page]
 
 
-# Not the plugin's own fixtures: they live until the end of the session, and their event loop disturbs Django's tests.
+# Not until the end of the session: Playwright's event loop disturbs Django's tests.
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     expect.set_options(timeout=PATIENCE)

@@ -73,20 +73,13 @@ def test_one_session_by_its_id(seven: None) -> None:
 
 def test_freshness_tells_when_the_stores_were_looked_at(seven: None) -> None:
     fresh = queries.freshness()
-    assert fresh.scanned_at is not None and fresh.newest is not None
-    assert (fresh.newest.isoformat(), fresh.seen) == ("2026-11-30T10:06:00+00:00", 7)
+    assert fresh.scanned_at is not None
+    assert fresh.seen == 7
 
 
 @pytest.mark.django_db
 def test_before_the_first_scan_nothing_is_fresh() -> None:
-    assert queries.freshness() == queries.Freshness(None, None, 0, [])
-
-
-def test_the_nearest_names_are_offered_without_regard_to_case() -> None:
-    names = ["reviewer", "supervisor-main", "Recorder"]
-    assert queries.nearest("reviwer", names)[0] == "reviewer"
-    assert queries.nearest("RECORDER", names) == ["Recorder"]
-    assert queries.nearest("zzz", names) == []
+    assert queries.freshness() == queries.Freshness(None, 0, [])
 
 
 @pytest.mark.django_db

@@ -18,21 +18,6 @@ def home(tmp_path: Path, settings: Settings) -> Path:
     return tmp_path / "agentlink"
 
 
-def test_levels_are_in_the_order_of_trust() -> None:
-    assert list(trust.LEVELS) == [
-        "self",
-        "same-user-local",
-        "same-project-local",
-        "manual-ssh-peer",
-        "trusted-team-relay",
-        "untrusted-imported-summary",
-    ]
-    assert trust.at_least("self", "same-user-local") and trust.at_least("same-user-local", "same-user-local")
-    assert not trust.at_least("same-project-local", "same-user-local")
-    with pytest.raises(KeyError):
-        trust.at_least("root", "self")
-
-
 def test_a_secret_proves_its_node_and_is_in_its_file_only(home: Path) -> None:
     token = trust.issue("bob")
     assert (trust.verify(token), trust.read("bob")) == ("bob", token)

@@ -16,6 +16,7 @@ import pytest
 from django.test import Client
 
 from agentlink_site.api import api
+from boards import log
 from boards.api import bodies
 from boards.api.reading import Malformed, parse
 from boards.people import human_node_id
@@ -229,13 +230,28 @@ def test_evidence_that_cannot_be_attached(who: People, human: Caller, more: Json
     check_problem(human.send(f"/boards/{board_id}/evidence", told), status, code)
 
 
+def revision(board_id: str) -> int:
+    """What a card that was just fetched says."""
+    return log.head(board_id)[0]
+
+
+def test_a_stale_or_future_view_tells_an_outsider_nothing(who: People, mallory: Caller) -> None:
+    board_id = people.board(who)
+    task_id = people.contract(who, board_id)
+    done("claim_task", who.alice, board_id=board_id, task_id=task_id)
+    for seen in (0, 10**6):
+        answer = mallory.give("claim_task", boardId=board_id, taskId=task_id, key=f"k{seen}", expectedRevision=seen)
+        check_problem(answer, 403, "not_a_member")
+        assert "alice" not in str(answer.data) and answer.data["receipt"]["current"] is None
+
+
 def test_controlled_commands_need_a_key_and_the_revision_that_was_seen(who: People, alice: Caller) -> None:
     board_id = people.board(who)
     task_id = people.contract(who, board_id)
     wish = {"boardId": board_id, "taskId": task_id}
     check_problem(alice.give("claim_task", **wish), 400, "key_required")
     check_problem(alice.give("claim_task", **wish, key="k"), 400, "expected_revision_required")
-    answer = alice.give("claim_task", **wish, key="k", expectedRevision=99)
+    answer = alice.give("claim_task", **wish, key="k", expectedRevision=revision(board_id))
     assert (answer.status, answer.data["holder"], answer.data["receipt"]["fencing"]) == (200, "alice", 1)
 
 
@@ -254,12 +270,12 @@ def test_every_controlled_command_is_held_to_it(who: People, human: Caller) -> N
 def test_the_second_claim_is_a_conflict_that_names_the_holder(who: People, alice: Caller, human: Caller) -> None:
     board_id = people.board(who)
     task_id = str((done("propose_contract", who.human, board_id=board_id, objective="Open").entity or {})["id"])
-    wish = {"boardId": board_id, "taskId": task_id, "expectedRevision": 99}
-    alice.give("claim_task", **wish, key="a")
-    answer = human.give("claim_task", **wish, key="h")
+    wish = {"boardId": board_id, "taskId": task_id}
+    alice.give("claim_task", **wish, key="a", expectedRevision=revision(board_id))
+    answer = human.give("claim_task", **wish, key="h", expectedRevision=revision(board_id))
     check_problem(answer, 409, "already_claimed")
     assert answer.data["receipt"]["current"]["holder"] == "alice"
-    again = alice.give("claim_task", **wish, key="b")
+    again = alice.give("claim_task", **wish, key="b", expectedRevision=revision(board_id))
     assert (again.status, again.data["receipt"]["outcome"], again.data["holder"]) == (200, "already_applied", "alice")
 
 
@@ -297,7 +313,7 @@ def test_commands_that_are_refused(human: Caller, command: Json, status: int, co
 
 def test_a_worker_may_not_close_and_an_outsider_may_nothing(who: People, alice: Caller, mallory: Caller) -> None:
     board_id = people.board(who)
-    wish = {"boardId": board_id, "key": "k", "expectedRevision": 99}
+    wish = {"boardId": board_id, "key": "k", "expectedRevision": revision(board_id)}
     check_problem(alice.give("close_board", **wish), 403, "role_too_low")
     check_problem(mallory.give("close_board", **wish), 403, "not_a_member")
     check_problem(mallory.send(f"/boards/{board_id}/messages", {"to": ["alice"], "content": "x"}), 403, "not_a_member")
@@ -306,7 +322,7 @@ def test_a_worker_may_not_close_and_an_outsider_may_nothing(who: People, alice: 
 def test_the_gate_refuses_to_close_with_422(who: People, human: Caller) -> None:
     board_id = people.board(who)
     people.contract(who, board_id)
-    answer = human.give("close_board", boardId=board_id, key="k", expectedRevision=99)
+    answer = human.give("close_board", boardId=board_id, key="k", expectedRevision=revision(board_id))
     check_problem(answer, 422, "gate_not_ready")
     assert answer.data["receipt"]["current"]["missing"]
 

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from agentlink_site.cli import terminal
+from boards import texts
 from tests.fixtures import unpack
 from tests.site.desks import Done, Shell, all_ended
 from tests.site.servers import WAIT, Server, environment, program, read_all
@@ -562,6 +563,13 @@ def test_every_control_is_made_visible_and_text_stays() -> None:
         if chr(code) not in "\n\t":
             assert chr(code) not in terminal.visible(f"x{chr(code)}y")
     assert terminal.visible("\u00e4\u4e2d\U0001f600 \u05d0") == "\u00e4\u4e2d\U0001f600 \u05d0"
+
+
+def test_the_terminal_and_the_panel_name_the_same_characters() -> None:
+    for char in map(chr, [*range(0x3400), 0xE000, 0xFDD0, 0xFFA0, 0xFFFF, 0x1F642, 0xE0041, 0xE0100, 0x10FFFF]):
+        assert (terminal.visible(char) == char) == (texts.visible(char) == char), hex(ord(char))
+    assert terminal.visible("\u3164") == "<U+3164>"
+    assert texts.visible("\ue000") == "\u27e6U+E000\u27e7"
 
 
 def test_secrets_are_in_no_argument_list_output_or_log(home: Path) -> None:
