@@ -55,7 +55,9 @@ def _usage(error: typer.TyperException) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":  # `agentlink contract` alone: its help is the answer
         error.show()  # type: ignore[attr-defined]
         return USAGE
-    return _failed(USAGE, f"{error.format_message().rstrip('.')}; see `agentlink --help`.", "usage")
+    context = getattr(error, "ctx", None)
+    where = context.command_path if context else "agentlink"
+    return _failed(USAGE, f"{error.format_message().rstrip('.')}; see `{where} --help`.", "usage")
 
 
 def _failed(status: int, sentence: str, code: str) -> int:

@@ -1,4 +1,4 @@
-"""Boards: boards, board, create, invite, join, gate, close, block."""
+"""Boards: boards, board, create, invite, join, gate, close, block, resolve."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _print_boards(data: Json) -> None:
 
 @command(app, "board")
 def board(desk: Desk, board: BoardArgument = which.THIS) -> None:
-    """One board: members, contracts, tasks, blockers and the last messages."""
+    """One board: members, contracts, tasks, evidence, blockers and the last messages."""
     desk.show(desk.get(client.at("boards", which.board(desk, board))), _print_board)
 
 
@@ -55,11 +55,21 @@ def _print_board(data: Json) -> None:
     say()
     tasks = [(t["taskId"], t["status"], t["holder"], t["leaseUntil"], brief(t["title"])) for t in data["tasks"]]
     table(("task", "status", "holder", "lease until", "title"), tasks, "No tasks.")
+    _print_evidence(data)
     _print_blockers(data)
     _print_messages(data)
 
 
 COUNTED = {"unclaimed": "unclaimed", "blocked": "blockers", "needsYou": "need you", "unverified": "unverified"}
+
+
+def _print_evidence(data: Json) -> None:
+    say()
+    rows = [
+        (e["evidenceId"], e["contractId"], e["requirementId"] or "", e["verdict"], brief(e["summary"]))
+        for e in data["evidence"]
+    ]
+    table(("evidence", "contract", "answers", "verdict", "summary"), rows, "No evidence.")
 
 
 def _print_blockers(data: Json) -> None:
@@ -157,3 +167,16 @@ def block_(
     about = {"contractId": contract, "taskId": task, "stopConditionId": stop, "evidenceIds": evidence}
     reply = desk.give("open_blocker", boardId=board_id, summary=summary, **about)
     desk.show(reply, lambda data: say(f"Opened the blocker {data['blockerId']}."))
+
+
+@command(app, "resolve", writes=True)
+def resolve(
+    desk: Desk,
+    board: BoardArgument,
+    blocker: Annotated[str, typer.Argument(metavar="BLOCKER")],
+    resolution: Annotated[str, typer.Option(help="How it ended.")],
+) -> None:
+    """Say by name how a blocker ended."""
+    board_id = which.board(desk, board, blockers=blocker)
+    reply = desk.give("resolve_blocker", boardId=board_id, blockerId=blocker, resolution=resolution)
+    desk.show(reply, lambda data: say(f"The blocker {data['blockerId']} is resolved."))

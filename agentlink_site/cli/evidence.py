@@ -26,7 +26,10 @@ def attach(
     file: Annotated[str | None, typer.Option(metavar="PATH", help="A file inside a member's project.")] = None,
     artifact: Annotated[str | None, typer.Option(metavar="ID", help="An artifact of a session.")] = None,
     session: Annotated[str | None, typer.Option(help="The artifact's session; yours when left out.")] = None,
-    url: Annotated[str | None, typer.Option(help="A loopback URL is checked; others are only noted.")] = None,
+    url: Annotated[
+        str | None, typer.Option(help="A loopback URL is checked; one elsewhere waits for a person.")
+    ] = None,
+    blocker: Annotated[bool, typer.Option("--blocker", help="It proves what stands in the way, not the work.")] = False,
 ) -> None:
     """Attach evidence. It proves nothing by itself: the checks run at once, and people judge by name."""
     board_id = which.board(desk, board, contracts=contract)
@@ -34,11 +37,17 @@ def attach(
         "contractId": contract,
         "requirementId": requirement,
         "summary": summary,
-        "file": os.path.abspath(file) if file else None,
+        "file": _path(file) if file else None,
+        "standsFor": "blocker" if blocker else "proof",
         "artifact": {"artifactId": artifact, **({"sessionId": session} if session else {})} if artifact else None,
         "url": url,
     }
     desk.show(desk.post(client.at("boards", board_id, "evidence"), wish), _print_bundle)
+
+
+def _path(file: str) -> str:
+    """Absolute where there is such a file from here; else as it is, for the server to look for in the projects."""
+    return os.path.abspath(file) if os.path.exists(file) or file.startswith(("/", "~")) else file
 
 
 def _print_bundle(data: Json) -> None:

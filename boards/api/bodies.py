@@ -69,6 +69,9 @@ class EvidenceBody(Shape):
 
     contract_id: Id
     requirement_id: Id | None = None
+    stands_for: Literal["proof", "blocker"] = Field(
+        "proof", description="A proof answers a requirement; what proves a blocker answers none."
+    )
     summary: FullText
     file: str | None = Field(
         None, min_length=1, max_length=4096, description="Absolute, or relative to a member's project."

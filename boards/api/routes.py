@@ -213,6 +213,7 @@ def attach_evidence(request: HttpRequest, board_id: str, body: Body[bodies.Evide
             board_id=board_id,
             contract_id=body.contract_id,
             requirement_id=body.requirement_id,
+            stands_for=body.stands_for,
             summary=body.summary,
             key=key_of(request, body.key),
         )

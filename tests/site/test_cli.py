@@ -155,7 +155,7 @@ def test_files_and_artifacts_of_a_real_session_become_checked_evidence(real: She
     outside = real.run(*about, "--file", "/etc/hostname")
     assert complaint(outside) == "path_not_allowed"
     relative = real.run(*about, "--file", "no/such/file")
-    assert complaint(relative) == "path_not_allowed", "it was made absolute, so it lies outside every project"
+    assert complaint(relative) == "not_found", "it is looked for in the members' projects, and none has it"
 
 
 # --- exit statuses and sentences
