@@ -463,6 +463,9 @@ BOARD = {
     "members": [{"nodeId": HOSTILE, "role": "worker", "state": "joined", "status": "idle", "reach": REACH}],
     "contracts": [CONTRACT], "older": {"messages": 3}, "updatedAt": "2026-11-30T10:00:00.000Z",
     "tasks": [{"taskId": "record", "status": "claimed", "holder": HOSTILE, "leaseUntil": None, "title": HOSTILE}],
+    "evidence": [
+        {"evidenceId": "ev-1", "contractId": "record", "requirementId": None, "verdict": "verified", "summary": HOSTILE}
+    ],
     "blockers": [{"blockerId": "blk-1", "status": "open", "openedBy": HOSTILE, "summary": HOSTILE}],
     "messages": [{
         "messageId": "msg-1", "createdAt": "2026-11-30T10:00:00.000Z", "type": "status_request", "from": HOSTILE,
