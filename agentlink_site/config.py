@@ -19,7 +19,7 @@ RIGHT = {
     "home": "an absolute path",
     "port": "a whole number from 0 (any free port) to 65535",
     "host": "127.0.0.1 or ::1, because AgentLink listens on this machine only",
-    "database_url": "postgresql://user:password@host:port/name",
+    "database_url": "unset, because this version keeps everything in its own file",
     "node": "the id of a node: letters, digits and . _ : - only, at most 128 characters, without '..'",
     "board": "the id of a board: letters, digits and . _ : - only, at most 128 characters, without '..'",
     "mode": "off or local (the other modes are not there yet, and mesh is not a coordination mode)",

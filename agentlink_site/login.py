@@ -110,6 +110,8 @@ def login(request: HttpRequest) -> HttpResponse:
     fields = request.POST if request.method == "POST" else request.GET
     code = fields.get("code", "")
     outcome = CODES.look(code, consume=request.method == "POST")
+    if outcome in ("used", "wrong") and is_logged_in(request.session.session_key or ""):
+        return _see_other("/")  # an old link in a browser that is logged in: there is nothing to do
     if outcome != "ok":
         status = HTTPStatus.TOO_MANY_REQUESTS if outcome == "locked" else HTTPStatus.UNAUTHORIZED
         return problems.response(request, Refusal(status, f"login_{outcome}", SENTENCES[outcome]))

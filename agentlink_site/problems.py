@@ -30,7 +30,9 @@ def body(refusal: Refusal, *, as_json: bool) -> tuple[bytes, bytes]:
     """The refusal's body and content type."""
     title = HTTPStatus(refusal.status).phrase
     if not as_json:
-        page = render_to_string("site/problem.html", {"title": title, "detail": refusal.detail})
+        page = render_to_string(
+            "site/problem.html", {"title": title, "detail": refusal.detail, "known": refusal.status != 401}
+        )
         return page.encode(), b"text/html; charset=utf-8"
     problem = {"type": "about:blank", "title": title, "status": refusal.status, "detail": refusal.detail}
     return json.dumps(problem | {"code": refusal.code}).encode(), b"application/problem+json"

@@ -140,7 +140,7 @@ def gate(desk: Desk, board: BoardArgument = which.THIS) -> None:
 def print_gate(data: Json) -> None:
     """The gate's answer in words."""
     words = {"ready": "Ready to close.", "blocked": "Ready to close as finished, blocked.", "not_ready": "Not ready:"}
-    say(words[data["state"]])
+    say("It is closed already." if data.get("status") == "closed" else words[data["state"]])
     for item in data["missing"]:
         say(f"  {line(item['category'])}: {line(item['detail'])}")
 

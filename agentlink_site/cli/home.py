@@ -73,7 +73,8 @@ def status(desk: Desk) -> None:
 def _print_status(data: Json) -> None:
     counts = data["counts"]
     say(f"AgentLink {data['version']}, mode {data['mode']}; you are {line(data['nodeId'])}.")
-    say(f"{counts['boards']} open boards, {counts['peers']} sessions, {counts['needsYou']} things need the person.")
+    waiting = f"waiting for the person: {counts['needsYou']}"
+    say(f"Open boards: {counts['boards']}; sessions: {counts['peers']}; {waiting}.")
     for problem in data["problems"]:
         say(f"  {line(problem.get('where') or problem.get('code'))}: {line(problem.get('sentence'))}")
 

@@ -47,7 +47,7 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
     [
         ("PORT", "abc", "whole number"), ("PORT", "65536", "65535"), ("PORT", "-1", "from 0"), ("PORT", "1.5", "whole"),
         ("HOST", "0.0.0.0", "this machine only"), ("HOST", "localhost.evil", "127.0.0.1"), ("HOME", "x/y", "absolute"),
-        ("DATABASE_URL", "mysql://u:hunter2@h/d", "postgresql:"), ("DATABASE_URL", "postgresql://u:hunter2@h", "name"),
+        ("DATABASE_URL", "mysql://u:hunter2@h/d", "unset"), ("DATABASE_URL", "postgresql://u:hunter2@h", "unset"),
         ("NODE", "../x", "id of a node"), ("NODE", "a b", "letters"), ("BOARD", "a..b", "id of a board"),
         ("MODE", "mesh", "not a coordination mode"), ("MODE", "all", "off or local"),
         ("MODE", "team", "not there yet"), ("LOG_LEVEL", "loud", "debug"),

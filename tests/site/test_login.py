@@ -189,3 +189,11 @@ def test_the_browser_is_sent_by_a_private_file_and_not_by_its_command_line(home:
         assert seen.read_text().strip() == (home / "open.html").as_uri()
         assert link.partition("code=")[2] in (home / "open.html").read_text()
         assert (home / "open.html").stat().st_mode & 0o077 == 0
+
+
+def test_an_old_link_in_a_browser_that_is_logged_in_leads_to_the_boards(server: Server, cookie: dict[str, str]) -> None:
+    code = server.new_code()
+    assert server.post_code(code).status == 303
+    again = server.ask("GET", f"/login?code={code}", cookie)
+    assert (again.status, again.headers["location"]) == (303, "/")
+    assert server.ask("GET", f"/login?code={code}").status == 401
