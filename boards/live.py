@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import threading
+import time
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any, Final
 
 import structlog
@@ -21,7 +24,7 @@ from django.urls import path
 from boards import log, words
 from boards.edges import actor_from
 from boards.keys import pair
-from boards.models import Board, Event, Member, Node
+from boards.models import Board, Delivery, Event, Member, Node, Outbox
 
 logger = structlog.get_logger(__name__)
 
@@ -30,21 +33,54 @@ REST_SECONDS: Final = 0.005
 HOME: Final = ""
 """The registry's key for sockets of the home pages."""
 
+BOARD_ALL: Final = (
+    "messages",
+    "contracts",
+    "evidence",
+    "blockers",
+    "ownership",
+    "needs",
+    "head",
+    "choices",
+    "owners",
+)
+"""Every region of a board's page, in the order in which a page fetches them: first what a person waits for."""
+HOME_ALL: Final = ("needs", "overview", "boards", "count", "collaborators")
+"""Every region of the home and of the frame around each page."""
 REGIONS: Final[dict[str, tuple[str, ...]]] = {
-    "board": ("head", "needs", "contracts", "messages", "evidence", "blockers", "ownership"),
-    "contract": ("head", "needs", "contracts", "evidence", "blockers", "ownership"),
-    "task": ("head", "needs", "contracts", "evidence", "ownership"),
-    "message": ("head", "needs", "messages"),
-    "evidence": ("head", "needs", "contracts", "evidence", "blockers"),
-    "blocker": ("head", "needs", "contracts", "blockers"),
-    "summary": ("head", "ownership"),
+    "board": BOARD_ALL,
+    "contract": ("contracts", "evidence", "ownership", "needs", "choices"),
+    "task": ("contracts", "ownership", "needs"),
+    "message": ("messages", "needs"),
+    "evidence": ("contracts", "evidence", "blockers", "ownership"),
+    "blocker": ("contracts", "evidence", "blockers", "ownership", "needs"),
+    "summary": ("ownership",),
+    "identity": BOARD_ALL,
+    "peer": BOARD_ALL,
 }
-"""Which regions of a board's page an event of each noun can change."""
-HOME_REGIONS: Final = ("boards", "collaborators", "needs")
-PRESENCE_REGIONS: Final = ("collaborators", "head")
+"""Which regions of a board's page an event of each noun can change; a noun that is not here changes all."""
+HOME_REGIONS: Final[dict[str, tuple[str, ...]]] = {
+    "board": ("needs", "overview", "boards", "count"),
+    "contract": ("needs", "overview", "boards", "count"),
+    "task": ("needs", "overview", "boards", "count"),
+    "message": ("needs", "overview", "boards", "count"),
+    "evidence": ("overview", "boards"),
+    "blocker": ("needs", "overview", "boards", "count"),
+    "summary": ("overview", "boards"),
+    "identity": HOME_ALL,
+    "peer": HOME_ALL,
+}
+"""The same for the home. Boards are listed by their latest change, so every event moves them."""
+PRESENCE_REGIONS: Final = ("head", "choices", "collaborators")
+"""What tells who is there; each page fetches those that it has."""
+WAITING_REGIONS: Final = ("messages",)
+"""What tells why copies are still queued."""
+
+WAKE_SECONDS: Final = 0.080
+"""From the doorbell to the delivery's turn: whoever was rung fetches first."""
 
 committed = threading.Event()
-"""Set when something new stands in the log; wakes the delivery."""
+"""Set soon after something new stands in the log; wakes the delivery."""
 
 
 class Registry:
@@ -150,15 +186,21 @@ def _frame(board_id: str, revision: int, regions: tuple[str, ...]) -> str:
 
 def follow(stop: threading.Event) -> None:
     """Waits for commits of this or any other process and rings. Runs until ``stop`` is set."""
-    position, version = log.last_position(), _data_version()
+    position, waiting, version, wake = log.last_position(), _waiting(), _data_version(), math.inf
     while not stop.is_set():
         rung = log.bell.wait(POLL_SECONDS)
         log.bell.clear()
         seen = _data_version()
         if rung or seen != version:
-            version = seen
+            version, before = seen, position
             position = _announce(position)
-        stop.wait(REST_SECONDS)
+            waiting = _announce_waiting(waiting)
+            if position != before:
+                wake = min(wake, time.monotonic() + WAKE_SECONDS)
+            stop.wait(REST_SECONDS)
+        if time.monotonic() >= wake:
+            committed.set()
+            wake = math.inf
 
 
 def _data_version() -> int:
@@ -172,30 +214,58 @@ def _announce(position: int) -> int:
     """Rings for everything after a position; returns the new position."""
     rows = log.after(position)
     while rows:
-        committed.set()
         registry.ring(_frames(rows))
-        if any(row.stream == words.HOME_STREAM for row in rows):
-            presence_changed()  # a node's name or role stands on every page that shows it
         position = rows[-1].position
         rows = log.after(position)
     return position
 
 
 def _frames(rows: list[Event]) -> dict[str, str]:
-    revisions: dict[str, int] = {}
-    regions: dict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        if row.stream:
-            revisions[row.stream] = row.revision
-            regions[row.stream].update(REGIONS[row.type.split(".")[1]], HOME_REGIONS)
-    frames = {board: _frame(board, revisions[board], tuple(sorted(regions[board]))) for board in revisions}
-    return {**frames, HOME: _frame(HOME, rows[-1].position, HOME_REGIONS)}
+    """One frame per topic that the events touch; a node's name stands on every page, so home events touch them all."""
+    everywhere = any(row.stream == words.HOME_STREAM for row in rows)
+    boards = {row.stream: row.revision for row in rows if row.stream}
+    if everywhere:
+        boards = {topic: _head(topic) for topic in registry.topics() if topic} | boards
+    named = {board: changed([row.type for row in rows if row.stream in (board, words.HOME_STREAM)]) for board in boards}
+    frames = {board: _frame(board, revision, named[board]) for board, revision in boards.items()}
+    return {**frames, HOME: _frame(HOME, rows[-1].position, changed_at_home([row.type for row in rows]))}
+
+
+def changed(types: Iterable[str]) -> tuple[str, ...]:
+    """The regions of a board's page that events of these types can change, in the order to fetch them."""
+    return _named(REGIONS, BOARD_ALL, types)
+
+
+def changed_at_home(types: Iterable[str]) -> tuple[str, ...]:
+    """The same for the home, and for the frame around each page."""
+    return _named(HOME_REGIONS, HOME_ALL, types)
+
+
+def _named(table: dict[str, tuple[str, ...]], every: tuple[str, ...], types: Iterable[str]) -> tuple[str, ...]:
+    named = {name for kind in types for name in table.get(kind.split(".")[1], every)}
+    return tuple(name for name in every if name in named)
 
 
 def presence_changed() -> None:
     """Rings everybody: who is there, or what it does, looks different now. Presence never enters the log."""
-    for topic in registry.topics():
-        registry.ring({topic: _frame(topic, _head(topic), PRESENCE_REGIONS)})
+    _ring(registry.topics(), PRESENCE_REGIONS)
+
+
+def _announce_waiting(known: dict[str, str]) -> dict[str, str]:
+    """Rings the boards with copies that wait for another reason than before; that never enters the log either."""
+    found = _waiting()
+    keys = [key for key, reason in found.items() if known.get(key) != reason]
+    if keys:
+        _ring(Delivery.objects.filter(key__in=keys).values_list("board_id", flat=True).distinct(), WAITING_REGIONS)
+    return found
+
+
+def _waiting() -> dict[str, str]:
+    return dict(Outbox.objects.exclude(last_reason="").values_list("key", "last_reason"))
+
+
+def _ring(topics: Iterable[str], regions: tuple[str, ...]) -> None:
+    registry.ring({topic: _frame(topic, _head(topic), regions) for topic in topics})
 
 
 def _head(topic: str) -> int:

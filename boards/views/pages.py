@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from boards import log
 from boards.commands import execute
-from boards.edges import actor_of
+from boards.edges import STATUS, actor_of
 from boards.models import Board, Message, Node
 from boards.queries import pages
 from boards.queries.pages.board import PRIORITIES, ROLES, TYPES, VIEWS
@@ -23,9 +23,9 @@ from boards.queries.reach import reach_of
 from boards.schemas import Receipt
 from boards.views import forms
 from boards.views.access import board_or_404, panel
-from boards.views.commands import STATUS, key_of
+from boards.views.commands import key_of
 from boards.views.forms import Unreadable
-from boards.views.regions import Asked, region
+from boards.views.regions import Asked, Sight, region
 from boards.words import REQUIRES_ACK
 from peers import queries as peers
 
@@ -39,7 +39,9 @@ def show(request: HttpRequest, template: str, context: dict[str, Any], status: i
     at = context.setdefault("at", pages.present())
     board: Board | None = context.get("board")
     current = board.board_id if board else ""
-    nav = {name: region(Asked(name, None, at, current if name == "boards" else "")).html for name in NAV}
+    sight = context.get("sight") or Sight()
+    asked = [Asked(name, None, at, current if name == "boards" else "", sight=sight) for name in NAV]
+    nav = {one.name: region(one).html for one in asked}
     theme = request.COOKIES.get("agentlink_theme", "")
     frame = {
         "nav": nav,
@@ -59,12 +61,14 @@ def home(request: HttpRequest) -> HttpResponse:
     """The first visit, or the boards and what needs the person over all of them."""
     if not Board.objects.exists():
         return show(request, "boards/first.html", _choosing(QueryDict()))
-    at = pages.present()
-    return show(request, "boards/home.html", {"at": at, "regions": _regions(("needs", "overview"), None, at)})
+    return show(request, "boards/home.html", _regions(("needs", "overview"), None))
 
 
-def _regions(names: tuple[str, ...], board: Board | None, at: Any) -> dict[str, Any]:
-    return {name: region(Asked(name, board, at)).html for name in names}
+def _regions(names: tuple[str, ...], board: Board | None) -> dict[str, Any]:
+    """The regions of a page, with the present and the sight that they share with its frame."""
+    at, sight = pages.present(), Sight()
+    regions = {name: region(Asked(name, board, at, sight=sight)).html for name in names}
+    return {"at": at, "sight": sight, "board": board, "regions": regions}
 
 
 @panel
@@ -86,10 +90,15 @@ def new_board(request: HttpRequest) -> HttpResponse:
 
 
 def _board_command(post: QueryDict) -> Any:
-    chosen = forms.many(post, "session")
+    chosen = _chosen(post)
     members = {session: post.get(f"role-{session}", "worker") for session in chosen}
     fields = {"title": _title(post, chosen), "objective": forms.whole(post, "objective"), "members": members}
     return forms.validated("create_board", fields)
+
+
+def _chosen(post: QueryDict) -> list[str]:
+    """Sessions that were ticked, and those that are not listed and were named."""
+    return [*forms.many(post, "session"), *forms.names(post, "other")]
 
 
 def _title(post: QueryDict, chosen: list[str]) -> str:
@@ -97,20 +106,24 @@ def _title(post: QueryDict, chosen: list[str]) -> str:
     typed = forms.whole(post, "title")
     if typed or "unnamed" not in post:
         return typed
-    titles = [row.title or row.session_id for row in pages.found_sessions() if row.session_id in chosen]
-    return " + ".join(titles)[:180] or "New board"
+    titles = {row.session_id: row.title or row.session_id for row in pages.found_sessions().rows}
+    return " + ".join(titles.get(session, session) for session in chosen)[:180] or "New board"
 
 
 def _choosing(given: QueryDict) -> dict[str, Any]:
     """The sessions that can be chosen, and what was chosen and typed so far."""
-    chosen = given.getlist("session")
+    chosen, listed = given.getlist("session"), pages.found_sessions()
     sessions = [
         {"found": found(row), "chosen": row.session_id in chosen, "role": given.get(f"role-{row.session_id}", "worker")}
-        for row in pages.found_sessions()
+        for row in listed.rows
     ]
+    # Others may have become active meanwhile: what was ticked and is not listed any more is named instead.
+    unlisted = set(chosen) - {row.session_id for row in listed.rows}
     return {
         "peers": pages.collaborators(),
         "sessions": sessions,
+        "more": listed.more,
+        "other": ", ".join([*sorted(unlisted), *forms.names(given, "other")]),
         "roles": ROLES,
         "title": given.get("title", ""),
         "objective": given.get("objective", ""),
@@ -125,15 +138,13 @@ def _choosing(given: QueryDict) -> dict[str, Any]:
 @require_safe
 def board(request: HttpRequest, board_id: str) -> HttpResponse:
     """One board: the view that is asked for in the middle, its messages beside it."""
-    row, at = board_or_404(board_id), pages.present()
-    view = request.GET.get("view", VIEWS[0])
-    if view not in VIEWS:
-        raise Http404(f"A board has the views {', '.join(VIEWS)}, not {view[:40]!r}.")
+    row, asked = board_or_404(board_id), request.GET.get("view")
+    view = asked if asked in VIEWS else VIEWS[0]
+    parts = _regions(("head", "needs", view, "messages", "choices", "owners"), row)
     context = {
-        "at": at,
-        "board": row,
+        **parts,
         "view": view,
-        "regions": _regions(("head", "needs", view, "messages", "choices", "owners"), row, at),
+        "shown": parts["regions"][view],
         "types": TYPES,
         "acked": REQUIRES_ACK,
         "priorities": PRIORITIES,

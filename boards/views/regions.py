@@ -1,18 +1,16 @@
 """Live regions: each is one partial with one address. The first render and every update are the same text.
 
-A region is rendered once however many people watch: the text is kept by (board, region, revision, step of 20 s), in
-this process's memory, bounded. The same four make its ETag. A revision stands here as the digest of its event, which
-no other history has.
+A region is rendered once however many people watch: the text is kept by all that it depends on (:data:`READS`), which
+also makes its ETag. A revision stands here as the digest of its event, which no other history has.
 """
 
 from __future__ import annotations
 
 import secrets
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from typing import Any, Final
 
@@ -22,21 +20,86 @@ from django.template.loader import render_to_string
 from django.utils.http import parse_etags
 from django.utils.safestring import SafeString
 
-from boards import log
+from boards import log, rows
 from boards.models import Board, Event
 from boards.queries import pages
 from boards.queries.pages.board import VIEWS, tabs
-from boards.queries.pages.messages import WINDOW, WINDOW_LIMIT
+from boards.queries.pages.messages import WINDOW, WINDOW_LIMIT, waiting_reasons
 from boards.views.access import board_or_404, panel
+from boards.views.kept import Kept
 from boards.words import HOME_STREAM
-from peers.models import Session
+from peers.models import ScanMark, Session
 
-KEPT: Final = 512
-"""Rendered regions in memory."""
+KEPT: Final = Kept(16_000_000)
+"""Rendered regions."""
+CARDS: Final = Kept(16_000_000)
+"""Rendered cards of messages: most of a list is as it was before."""
 START: Final = secrets.token_hex(4)
 """Part of every ETag: another start may be another version of the templates."""
 
 Context = dict[str, Any]
+
+
+# --- what a region depends on ----------------------------------------------------------------------------------------
+
+
+def _presence(_: str) -> str:
+    """Sessions as the last scan left them."""
+    seen = Session.objects.aggregate(count=Count("key"), at=Max("observed_at"))
+    problems = list(ScanMark.objects.order_by("source").values_list("problems", flat=True))
+    return f"{seen['count']}@{seen['at']} {problems}"
+
+
+def _events(board_id: str) -> str:
+    """The last event of the board; at home of any board."""
+    if board_id:
+        return log.head(board_id)[1]
+    last = rows.last(Event, "digest", by="position")
+    return str(last[0]) if last else ""
+
+
+def _waiting(board_id: str) -> str:
+    """Why copies are still queued: the delivery worker's own notes, which are no events."""
+    return repr(sorted(waiting_reasons(board_id).items()))
+
+
+SOURCES: Final[dict[str, Callable[[str], str]]] = {
+    "events": _events,
+    "names": lambda _: log.head(HOME_STREAM)[1],
+    "presence": _presence,
+    "waiting": _waiting,
+}
+"""What a text can depend on besides the present. Nodes' names stand in the home's stream."""
+READS: Final[dict[str, tuple[str, ...]]] = {
+    "head": ("events", "names", "presence", "present"),
+    "needs": ("events", "names", "present"),
+    "contracts": ("events", "names", "present"),
+    "evidence": ("events", "names", "present"),
+    "blockers": ("events", "names", "present"),
+    "ownership": ("events", "names", "present"),
+    "messages": ("events", "names", "waiting"),
+    "choices": ("events", "names", "presence"),
+    "owners": ("events", "names"),
+    "boards": ("events", "names", "present"),
+    "collaborators": ("names", "presence", "present"),
+    "count": ("events", "names", "present"),
+    "overview": ("events", "names", "present"),
+}
+"""Which of them a region's text depends on; ages, leases and what is overdue move with the present too."""
+
+
+class Sight:
+    """The sources as one request sees them: each is read once, before anything that depends on it is rendered."""
+
+    def __init__(self) -> None:
+        self._read: dict[tuple[str, str], str] = {}
+
+    def of(self, source: str, board_id: str) -> str:
+        """What says that the source is still the same."""
+        key = source, board_id
+        if key not in self._read:
+            self._read[key] = SOURCES[source](board_id)
+        return self._read[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +111,7 @@ class Asked:
     at: datetime
     current: str = ""
     window: int = WINDOW
+    sight: Sight = field(default_factory=Sight, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +120,30 @@ class Region:
 
     html: SafeString
     etag: str
+
+
+def _key(asked: Asked) -> str:
+    """What the region's text depends on."""
+    board_id = asked.board.board_id if asked.board else ""
+    seen = [str(asked.at) if source == "present" else asked.sight.of(source, board_id) for source in READS[asked.name]]
+    return "|".join((asked.name, board_id, *seen, asked.current, str(asked.window)))
+
+
+def region(asked: Asked) -> Region:
+    """The region as it is now, from memory when nothing that it shows has changed."""
+    key = sha256(f"{START}|{_key(asked)}".encode()).hexdigest()[:32]
+    return Region(KEPT.get(key, partial(_render, asked)), f'"{key}"')
+
+
+def _render(given: Asked) -> str:
+    """Reads the board's row again: the one that was asked with may be older than the key."""
+    board = rows.fetch(Board, board_id=given.board.board_id)[0] if given.board else None
+    asked, table = replace(given, board=board), BOARD_REGIONS if board else HOME_REGIONS
+    common = {"at": asked.at, "board": board, "region_name": asked.name, "region_url": address(asked)}
+    return render_to_string(f"boards/regions/{asked.name}.html", {**common, **table[asked.name](asked)})
+
+
+# --- what a region shows ---------------------------------------------------------------------------------------------
 
 
 def _of_board(asked: Asked) -> pages.Snapshot:
@@ -80,7 +168,16 @@ def _needs(asked: Asked) -> Context:
 
 
 def _messages(asked: Asked) -> Context:
-    return {"messages": pages.message_list(_of_board(asked), asked.window), "window": asked.window}
+    shot = _of_board(asked)
+    found = pages.message_list(shot, asked.window)
+    changed = [entry.message_id for entry in found.entries if entry.shows not in CARDS]
+    cards = pages.message_cards(shot, changed, found.waiting)
+    html = [CARDS.get(entry.shows, partial(_card, shot.board, cards, entry.message_id)) for entry in found.entries]
+    return {"messages": found, "cards": SafeString("".join(html))}
+
+
+def _card(board: Board, cards: dict[str, pages.MessageCard], message_id: str) -> str:
+    return render_to_string("boards/_message_card.html", {"card": cards[message_id], "board": board})
 
 
 def _choices(asked: Asked) -> Context:
@@ -111,49 +208,7 @@ HOME_REGIONS: Final[dict[str, Callable[[Asked], Context]]] = {
     "overview": lambda asked: {"boards": pages.boards_list(asked.at)},
 }
 assert set(VIEWS) <= set(BOARD_REGIONS)
-
-_kept: OrderedDict[str, Region] = OrderedDict()
-_lock = threading.Lock()
-
-
-def region(asked: Asked) -> Region:
-    """The region as it is now, from memory when nothing that it shows has changed."""
-    key = _key(asked)
-    with _lock:
-        found = _kept.get(key)
-    return found or _keep(key, _render(asked, key))
-
-
-def _keep(key: str, made: Region) -> Region:
-    with _lock:
-        _kept[key] = made
-        while len(_kept) > KEPT:
-            _kept.popitem(last=False)
-    return made
-
-
-def _key(asked: Asked) -> str:
-    """What the region's text depends on. Names stand in the home stream, who is there in the sessions' rows."""
-    board_id = asked.board.board_id if asked.board else ""
-    last = log.head(board_id)[1] if board_id else _last_digest()
-    parts = (asked.name, board_id, last, log.head(HOME_STREAM)[1], _presence(), asked.at.timestamp())
-    return "|".join(str(part) for part in (*parts, asked.current, asked.window))
-
-
-def _last_digest() -> str:
-    return Event.objects.order_by("-position").values_list("digest", flat=True).first() or ""
-
-
-def _presence() -> str:
-    seen = Session.objects.aggregate(count=Count("key"), at=Max("observed_at"))
-    return f"{seen['count']}@{seen['at']}"
-
-
-def _render(asked: Asked, key: str) -> Region:
-    table = BOARD_REGIONS if asked.board else HOME_REGIONS
-    context = {"at": asked.at, "board": asked.board, "region_url": address(asked), **table[asked.name](asked)}
-    html = render_to_string(f"boards/regions/{asked.name}.html", context)
-    return Region(SafeString(html), f'"{sha256(f"{START}|{key}".encode()).hexdigest()[:32]}"')
+assert set(READS) == {*BOARD_REGIONS, *HOME_REGIONS}
 
 
 def address(asked: Asked) -> str:
@@ -183,8 +238,8 @@ def _answer(request: HttpRequest, name: str, board: Board | None) -> HttpRespons
     if name not in (BOARD_REGIONS if board else HOME_REGIONS):
         raise Http404(f"There is no region {name[:80]!r}.")
     current = request.GET.get("board", "")
-    known = "" if board or not Board.objects.filter(board_id=current).exists() else current
-    found = region(Asked(name, board, pages.present(), known, _window(request)))
+    known = current and not board and Board.objects.filter(board_id=current).exists()
+    found = region(Asked(name, board, pages.present(), current if known else "", _window(request)))
     response = HttpResponse(found.html)
     if found.etag in parse_etags(request.headers.get("If-None-Match", "")):
         response = HttpResponseNotModified()

@@ -1,4 +1,4 @@
-// How fresh the page is, the tab's title, and the theme. Nothing here decides anything: the regions fetch themselves.
+// What to fetch, how fresh the page is, the tab's title, and the theme. The regions fetch themselves.
 "use strict";
 
 // The board's own socket tells the revision; on a page without a board the home's does.
@@ -43,8 +43,7 @@ line?.addEventListener(line.dataset.message, (event) => {
   lost = 0;
   seen = Date.now();
   const frame = event.detail.message.json;
-  if (frame?.revision) fresh.dataset.revision = frame.revision;
-  tell();
+  if (frame?.revision) fresh.dataset.revision = frame.revision; // told when what it brings is here
 });
 document.addEventListener("htmx:after:request", (event) => {
   const status = event.detail.ctx.response.status;
@@ -54,6 +53,22 @@ document.addEventListener("htmx:after:request", (event) => {
   tell();
 });
 setInterval(tell, 1000);
+
+// A frame names the regions that look different now. The server makes one text after another, so the board's come
+// first, and of those the first at once.
+const PACE = 40;
+const LATER = 80;
+for (const bell of document.querySelectorAll(".line")) {
+  bell.addEventListener(bell.dataset.message, (event) => {
+    const named = event.detail.message.json?.regions || [];
+    const here = named.filter((name) => document.getElementById(`region-${name}`));
+    here.forEach((name, place) => {
+      const wait = place * PACE + (bell === line ? 0 : LATER);
+      const fetches = () => bell.dispatchEvent(new Event(`region:${name}`));
+      if (wait) setTimeout(fetches, wait); else fetches();
+    });
+  });
+}
 
 const plain = document.title;
 function retitle() {

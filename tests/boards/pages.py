@@ -10,9 +10,12 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client
 
+from boards import live
 from boards.commands import execute, service
+from boards.models import Event
 from boards.queries.pages import snapshot
 from boards.schemas import COMMANDS, Actor
+from boards.words import HOME_STREAM
 from tests.boards.conftest import Clock
 from tests.people import People, board, claim, done, evidence, people
 
@@ -66,11 +69,15 @@ def regions(html: str) -> dict[str, str]:
     return {url: text(get(url)) for url in own}
 
 
-def refetched(html: str, before: dict[str, str]) -> str:
-    """The page after each of its regions fetched itself again."""
+def refetched(html: str, before: dict[str, str], board_id: str, events: list[Event]) -> str:
+    """The page after the frames of these events: each region that they name fetched itself again, no other."""
+    of_board = [event.type for event in events if event.stream in (board_id, HOME_STREAM)]
+    named = {f"/boards/{board_id}/regions/{name}" for name in live.changed(of_board)}
+    named |= {f"/regions/{name}" for name in live.changed_at_home([event.type for event in events])}
     for url, old in before.items():
         assert html.count(old) == 1, f"the first render of {url} is another text than its update"
-        html = html.replace(old, text(get(url)))
+        if url.partition("?")[0] in named:
+            html = html.replace(old, text(get(url)))
     return html
 
 

@@ -37,7 +37,7 @@ def claimed() -> int:
 
 def attached(path) -> Evidence:
     receipt = proof.attach_file(AGENT, path=str(path), **WISH)
-    assert receipt.outcome == "applied", receipt
+    assert receipt.outcome == "applied" and receipt.entity, receipt
     return Evidence.objects.get(pk=receipt.entity["id"])
 
 

@@ -10,10 +10,13 @@ import pytest
 from django.db import OperationalError
 
 from boards import discovery
-from boards.models import Event
+from boards.models import Event, Member
+from boards.queries import pages
+from boards.queries.pages import home
 from boards.schemas import COMMANDS
 from boards.views import regions as region_views
 from boards.views.forms import FORMS
+from boards.views.kept import Kept
 from tests.boards.pages import Story, completed, get, post, text
 from tests.boards.pages import page_clock as page_clock
 from tests.fixtures import unpack
@@ -82,13 +85,19 @@ def test_an_address_that_names_nothing_is_404():
     story = Story()
     for path in (
         "/boards/none/",
-        f"{story.url}?view=diary",
         f"{story.url}regions/diary",
         "/regions/diary",
         "/boards/x/attach",
     ):
         assert get(path).status_code == 404, path
     assert post(f"{story.url}do/erase_everything").status_code == 404
+
+
+def test_a_view_that_there_is_not_is_the_first_one():
+    story = Story()
+    for asked in ("diary", "", "Contracts", "messages"):
+        shown = text(get(f"{story.url}?view={asked}"))
+        assert 'id="region-contracts"' in shown and 'id="region-ownership"' not in shown, asked
 
 
 def test_a_program_with_a_token_sees_no_page(client):
@@ -126,8 +135,9 @@ def test_a_conflict_names_who_and_what_changed_and_the_view_it_was_based_on():
         story, "claim_task", 409, taskId=contract_id, node="alice", leaseMinutes="30", expectedRevision=str(seen)
     )
     assert "conflict" in answer and "task.claimed by alice" in answer and f"revision {seen}" in answer
-    answer = give(story, "claim_task", 409, taskId=contract_id, node="bob", expectedRevision=str(seen + 9))
-    assert "alice holds run-1" in answer and f"Your view was revision {seen + 9}" in answer
+    now = Event.objects.filter(stream=story.board_id).count()
+    answer = give(story, "claim_task", 409, taskId=contract_id, node="bob", expectedRevision=str(now))
+    assert "alice holds run-1" in answer and f"Your view was revision {now}" in answer
 
 
 def test_a_refusal_says_why_and_the_gate_lists_what_is_missing():
@@ -218,6 +228,28 @@ def test_a_new_board_goes_there_and_a_refused_one_keeps_what_was_typed(settings,
     assert "kv260-recorder" in text(get("/boards/sync/regions/head"))
     again = text(post("/boards/new", title=" ", objective="half typed", session=["kv260-recorder"]), 422)
     assert "half typed" in again and "Title: The text is empty" in again and again.count(" checked>") == 1
+
+
+def test_sessions_that_are_not_listed_are_counted_and_can_be_named(settings, tmp_path, monkeypatch):
+    story = Story()
+    settings.AGINTIFLOW_HOME = unpack(tmp_path).home
+    discovery.scan_once()
+    listed = {row.session_id for row in pages.found_sessions().rows}
+    assert len(listed) == 14 and "more can be named" not in text(get("/boards/new"))
+    monkeypatch.setattr(home, "LISTED", 2)
+    monkeypatch.setattr(region_views, "KEPT", Kept(1_000_000))
+    unlisted = sorted(listed - {row.session_id for row in pages.found_sessions().rows})
+    assert "12 more can be named by their ids" in text(get("/boards/new"))
+    board = text(get(story.url))
+    assert "Session found here (12 more can be named by their ids)" in board
+    assert "and 12 more: invite them by their ids, in Members" in board
+    assert "14 more sessions on this machine" in board and "and 12 that were active earlier" in board
+    wish = {"session": [unlisted[0]], "other": f"{unlisted[1]}, {unlisted[2]}"}
+    refused = text(post("/boards/new", title=" ", **wish), 422)
+    assert f'name="other" value="{", ".join(unlisted[:3])}"' in refused, "what was ticked meanwhile left the list"
+    assert post("/boards/new", title="Named", **wish).headers["Location"] == "/boards/named/"
+    assert set(Member.objects.filter(board_id="named").values_list("node_id", flat=True)) >= set(unlisted[:3])
+    assert "applied" in give(story, "invite", node=unlisted[3], role="worker")
 
 
 def test_the_composer_says_how_a_peer_is_reached_before_anything_is_sent(settings, tmp_path):

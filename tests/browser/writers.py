@@ -26,10 +26,12 @@ for number in range(1, 61):
     about = {"contractId": f"{board}-0"}
     wishes = {
         1: {"command": "propose_contract", "objective": f"contract {number} of sixty", "owners": {other: ["x"]}},
-        2: {"command": "attach_evidence", **about, "summary": f"proof {number}", "evidenceKind": "statement"},
+        2: {**about, "summary": f"proof {number}", "url": "https://elsewhere.invalid/proof"},
         3: {"command": "open_blocker", **about, "summary": f"blocker {number} of sixty"},
     }
-    answer = call("POST", "/commands", {"boardId": board, **wishes.get(number % 10, say)}, node=node)
+    wish = wishes.get(number % 10, say)
+    path, more = ("/commands", {"boardId": board}) if "command" in wish else (f"/boards/{board}/evidence", {})
+    answer = call("POST", path, wish | more, node=node)
     assert answer[0] < 300, answer[2]
 """
 """Sixty commands by five nodes: messages, contracts, evidence and blockers."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from boards.queries.pages.board import BoardHead, Composer, Tab, board_head, composer, tabs
 from boards.queries.pages.contracts import contract_lanes
 from boards.queries.pages.evidence import blocker_cards, evidence_cards, ownership
-from boards.queries.pages.home import BoardLine, Collaborator, boards_list, collaborators, found_sessions
-from boards.queries.pages.messages import message_list
+from boards.queries.pages.home import BoardLine, Collaborator, Listed, boards_list, collaborators, found_sessions
+from boards.queries.pages.messages import MessageCard, message_cards, message_list
 from boards.queries.pages.needs import need_cards
 from boards.queries.pages.snapshot import STEP, Snapshot, present
 
@@ -19,6 +19,8 @@ __all__ = [
     "BoardLine",
     "Collaborator",
     "Composer",
+    "Listed",
+    "MessageCard",
     "Snapshot",
     "Tab",
     "blocker_cards",
@@ -29,6 +31,7 @@ __all__ = [
     "contract_lanes",
     "evidence_cards",
     "found_sessions",
+    "message_cards",
     "message_list",
     "need_cards",
     "ownership",

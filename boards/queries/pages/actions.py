@@ -58,11 +58,16 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where on a page actions stand: one card of one region, with one receipt line."""
+    """Where on a page actions stand: one card of one region, with one receipt line.
+
+    ``seen``: the revision of the thing that the card shows. A command speaks of that thing, so that only its own
+    changes make the card out of date, and what happens elsewhere on the board changes no card.
+    """
 
     board: Board
     region: str
     entity: str
+    seen: int
 
     @property
     def receipt(self) -> str:
@@ -72,13 +77,11 @@ class Place:
     def action(
         self, command: str, label: str, hidden: dict[str, object], *fields: Field, tone: str = "", suffix: str = ""
     ) -> Action:
-        """An action of this card. ``expectedRevision`` is the revision that this very page shows."""
+        """An action of this card; the thing's revision goes along as ``expectedRevision``."""
         name = "-".join(part for part in (self.region, command, self.entity, suffix) if part)
         url = f"/boards/{self.board.board_id}/do/{command}"
         pairs = tuple((key, str(value)) for key, value in hidden.items() if value not in (None, ""))
-        return Action(
-            name, url, label, (*pairs, ("expectedRevision", str(self.board.head))), self.receipt, fields, tone
-        )
+        return Action(name, url, label, (*pairs, ("expectedRevision", str(self.seen))), self.receipt, fields, tone)
 
 
 def select(name: str, label: str, options: Iterable[tuple[str, str]], chosen: str = "") -> Field:

@@ -51,7 +51,7 @@ class BoardHead:
 def board_head(shot: Snapshot) -> BoardHead:
     """The head of a board's page."""
     members = [_member(shot, row) for row in sorted(shot.members, key=lambda row: (row.role != "human", row.node_id))]
-    place = Place(shot.board, "head", shot.board.board_id)
+    place = Place(shot.board, "head", shot.board.board_id, shot.board.revision)
     if not shot.open:
         return BoardHead(shot.board, members, [], None, None)
     return BoardHead(shot.board, members, _board_actions(place, members), _invite(shot, place), _leave(shot, place))
@@ -80,14 +80,16 @@ def _board_actions(place: Place, members: list[MemberLine]) -> list[Action]:
 
 
 def _invite(shot: Snapshot, place: Place) -> Action:
-    """Sessions found on this machine that are no members; the name of any other node can be typed."""
+    """Sessions found on this machine that are no members; any other session or node can be typed."""
     inside = {shot.faces.nodes[row.node_id].session_id for row in shot.members if row.node_id in shot.faces.nodes}
-    found = [(row.session_id, f"{row.title or row.session_id} ({row.project_name})") for row in found_sessions()]
-    options = [("", "choose"), *(pair for pair in found if pair[0] not in inside)]
-    chosen = select("session", "Session found here", options)
-    return place.action(
-        "invite", "Invite", {}, chosen, line("node", "or a node's name", required=False), select("role", "Role", ROLES)
+    listed = found_sessions()
+    found = [(row.session_id, f"{row.title or row.session_id} ({row.project_name})") for row in listed.rows]
+    label = (
+        f"Session found here ({listed.more} more can be named by their ids)" if listed.more else "Session found here"
     )
+    chosen = select("session", label, [("", "choose"), *(pair for pair in found if pair[0] not in inside)])
+    typed = line("node", "or a node's name or a session's id", required=False)
+    return place.action("invite", "Invite", {}, chosen, typed, select("role", "Role", ROLES))
 
 
 def _leave(shot: Snapshot, place: Place) -> Action | None:
@@ -128,6 +130,7 @@ class Composer:
     open: bool
     members: list[Option]
     others: list[Option]
+    more: int
     contracts: list[Option]
 
 
@@ -138,12 +141,13 @@ def composer(shot: Snapshot, to: str = "", contract_id: str = "") -> Composer:
     if len(members) > 1:
         members.append(Option(EVERYONE, "everybody on this board", to == EVERYONE))
     inside = {shot.faces.nodes[row.node_id].session_id for row in shot.members if row.node_id in shot.faces.nodes}
+    listed = found_sessions()
     others = [
         Option(row.session_id, f"{row.title or row.session_id} · {row.project_name}", row.session_id == to)
-        for row in found_sessions()
+        for row in listed.rows
         if row.session_id not in inside
     ]
-    return Composer(shot.open, members, others, _contracts(shot.contracts, contract_id))
+    return Composer(shot.open, members, others, listed.more, _contracts(shot.contracts, contract_id))
 
 
 def _contracts(rows: list[Contract], chosen: str) -> list[Option]:

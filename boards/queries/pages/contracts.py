@@ -8,7 +8,7 @@ from typing import Final
 
 from boards.models import Blocker, Contract, Evidence, Task
 from boards.queries.pages.actions import Action, Place, checks, minutes, select, words
-from boards.queries.pages.snapshot import Face, Snapshot
+from boards.queries.pages.snapshot import STEP, Face, Snapshot
 from boards.texts import span
 from boards.words import LEASE_WARNING
 
@@ -117,7 +117,7 @@ def contract_lanes(shot: Snapshot) -> list[Lane]:
 
 def contract_card(shot: Snapshot, row: Contract) -> ContractCard:
     """One contract as its card shows it."""
-    place = Place(shot.board, "contracts", row.contract_id)
+    place = Place(shot.board, "contracts", row.contract_id, row.revision)
     rules = [("may", item["text"]) for item in row.allowed_actions]
     rules += [("stop when", item["text"]) for item in row.stop_conditions]
     return ContractCard(
@@ -196,14 +196,14 @@ def task_line(shot: Snapshot, contract: Contract, task: Task, region: str = "con
 
 
 def lease_of(shot: Snapshot, task: Task) -> Lease | None:
-    """The lease of a claimed task."""
+    """The lease of a claimed task. A page stands for a step: it tells what is left at its end, never more."""
     if task.status != "claimed" or task.lease_until is None:
         return None
-    left = max(0, int((task.lease_until - shot.at).total_seconds()))
+    remains = task.lease_until - (shot.at + STEP)
+    left = max(0, int(remains.total_seconds()))
     soon = left < LEASE_WARNING.total_seconds()
-    text = span(task.lease_until - shot.at)
-    holder, whole = shot.faces(task.holder), max(task.lease_seconds, left, 1)
-    return Lease(holder, task.lease_until, left, whole, text, soon, task.fencing)
+    whole = max(task.lease_seconds, left, 1)
+    return Lease(shot.faces(task.holder), task.lease_until, left, whole, span(remains), soon, task.fencing)
 
 
 def eligible(shot: Snapshot, contract: Contract, task: Task) -> list[str]:
@@ -214,7 +214,7 @@ def eligible(shot: Snapshot, contract: Contract, task: Task) -> list[str]:
 
 
 def _task_actions(shot: Snapshot, contract: Contract, task: Task, region: str) -> list[Action]:
-    place = Place(shot.board, region, contract.contract_id)
+    place = Place(shot.board, region, contract.contract_id, task.revision)
     if task.status == "open" and contract.status in ("accepted", "active"):
         return _claim(shot, contract, task, place)
     if task.status == "claimed":

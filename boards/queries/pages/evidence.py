@@ -43,7 +43,7 @@ def evidence_cards(shot: Snapshot) -> list[EvidenceCard]:
 
 
 def _bundle(shot: Snapshot, row: Evidence, contract: Contract) -> EvidenceCard:
-    place = Place(shot.board, "evidence", row.evidence_id)
+    place = Place(shot.board, "evidence", row.evidence_id, row.revision)
     texts = {item["id"]: item["text"] for item in contract.required_evidence}
     return EvidenceCard(
         row=row,
@@ -99,7 +99,7 @@ def blocker_cards(shot: Snapshot) -> list[BlockerCard]:
 
 
 def _blocker(shot: Snapshot, row: Blocker) -> BlockerCard:
-    place = Place(shot.board, "blockers", row.blocker_id)
+    place = Place(shot.board, "blockers", row.blocker_id, row.revision)
     bundles = [bundle for bundle in shot.bundles if bundle.evidence_id in row.evidence_ids]
     return BlockerCard(
         row=row,

@@ -26,12 +26,13 @@ DOTS: Final[dict[str, str]] = {
 }
 """Class of the dot of each status; the word stands beside it, so that colour never tells alone."""
 LISTED: Final = 200
+"""Sessions that a page lists; it says how many there are besides, and takes their ids."""
 REACHED: Final[dict[str, tuple[str, str]]] = {
-    "running": ("gets messages between steps", "ok"),
     "stale": ("may be gone", "warn"),
     "unknown": ("not known yet", ""),
 }
 WAITS: Final = ("waits until resumed", "")
+"""In a few words what is waited for; how a running session is reached is said by its adapter."""
 SOURCES: Final[dict[str, str]] = {"agintiflow": "AgInTiFlow"}
 
 
@@ -116,28 +117,43 @@ class Collaborators:
 
     nodes: list[Collaborator]
     others: list[Found]
+    more: int
     sessions: int
     projects: int
     read_at: datetime | None
     problems: list[dict[str, str]]
 
 
-def found_sessions() -> list[Session]:
-    """The sessions of this machine, by latest activity."""
-    return peers.sessions(per_page=LISTED).items
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The sessions of this machine that were active last, and how many more there are."""
+
+    rows: list[Session]
+    more: int
+
+    @property
+    def total(self) -> int:
+        """All sessions of this machine."""
+        return len(self.rows) + self.more
+
+
+def found_sessions() -> Listed:
+    """The sessions of this machine, by latest activity, at most :data:`LISTED`."""
+    page = peers.sessions(per_page=LISTED)
+    return Listed(page.items, page.total - len(page.items))
 
 
 def collaborators() -> Collaborators:
     """People and registered sessions first; every other session after them."""
-    faces, rows = Faces(), found_sessions()
-    by_id = {(row.source, row.session_id): row for row in rows}
+    faces, listed = Faces(), found_sessions()
+    by_id = {(row.source, row.session_id): row for row in listed.rows}
     nodes = sorted(faces.nodes.values(), key=lambda node: (node.kind != "human", node.name_key))
     lines = [_collaborator(faces, node, by_id) for node in nodes if node.kind != "service"]
     bound = {(node.source, node.session_id) for node in nodes}
-    others = [found(row) for row in rows if (row.source, row.session_id) not in bound]
+    others = [found(row) for row in listed.rows if (row.source, row.session_id) not in bound]
     fresh = peers.freshness()
-    projects = len({row.project_key for row in rows if row.project_key})
-    return Collaborators(lines, others, len(rows), projects, fresh.scanned_at, fresh.problems)
+    projects = Session.objects.filter(present=True).exclude(project_key="").values("project_key").distinct().count()
+    return Collaborators(lines, others, listed.more, listed.total, projects, fresh.scanned_at, fresh.problems)
 
 
 def _collaborator(faces: Faces, node: Node, by_id: dict[tuple[str, str], Session]) -> Collaborator:

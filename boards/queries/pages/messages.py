@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Hashable
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import Final
 
+from django.db.models import QuerySet
+
+from boards import rows
 from boards.models import Delivery, Message, Outbox
 from boards.queries.pages.actions import ANSWERS, Action, Place, select, words
 from boards.queries.pages.snapshot import Face, Snapshot
@@ -75,53 +80,82 @@ class MessageCard:
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    """A message in the list. ``shows`` is all that its card depends on: equal values, equal cards."""
+
+    message_id: str
+    shows: tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MessageList:
     """The newest messages, oldest of them first."""
 
-    cards: list[MessageCard]
+    entries: list[Entry]
+    waiting: dict[str, str]
     awaiting: int
     older: int
     next_window: int
 
 
+_state: Final = attrgetter(*(field.attname for field in Delivery._meta.concrete_fields))
+
+
 def message_list(shot: Snapshot, window: int = WINDOW) -> MessageList:
     """The last ``window`` messages (at most :data:`WINDOW_LIMIT`), and how many there are before them."""
     window = max(WINDOW, min(window, WINDOW_LIMIT))
-    rows = Message.objects.filter(board_id=shot.board.board_id)
-    newest = list(rows.order_by("-position")[:window])[::-1]
-    copies = _copies([row.message_id for row in newest])
-    waiting = _waiting(copies)
-    cards = [message_card(shot, row, copies[row.message_id], waiting) for row in newest]
-    older = max(0, rows.count() - len(newest)) if len(newest) == window else 0
-    return MessageList(
-        cards, _awaiting(shot), older, min(window + WINDOW, WINDOW_LIMIT) if window < WINDOW_LIMIT else 0
-    )
+    found = Message.objects.filter(board_id=shot.board.board_id).order_by("-position")
+    waiting = waiting_reasons(shot.board.board_id)
+    entries = _entries(shot, found[:window], waiting)
+    older = max(0, found.count() - len(entries)) if len(entries) == window else 0
+    wider = min(window + WINDOW, WINDOW_LIMIT) if window < WINDOW_LIMIT else 0
+    return MessageList(entries, waiting, _awaiting(shot), older, wider)
+
+
+def _entries(shot: Snapshot, found: QuerySet[Message], waiting: dict[str, str]) -> list[Entry]:
+    """Each message with what its card depends on; its own fields stay as they are within its revision."""
+    newest = list(found.values_list("message_id", "revision", "sender", "recipients"))[::-1]
+    copies = _copies([message_id for message_id, *_ in newest])
+    entries = []
+    for message_id, revision, sender, recipients in newest:
+        faces = tuple(shot.faces(node) for node in (sender, *recipients))
+        states = tuple((*_state(copy), waiting.get(copy.key)) for copy in copies[message_id])
+        entries.append(Entry(message_id, (message_id, revision, shot.open, shot.me, faces, states)))
+    return entries
+
+
+def message_cards(shot: Snapshot, message_ids: list[str], waiting: dict[str, str]) -> dict[str, MessageCard]:
+    """The cards of some of the messages, by id."""
+    copies, found = _copies(message_ids), rows.fetch(Message, message_id__in=message_ids)
+    return {row.message_id: message_card(shot, row, copies[row.message_id], waiting) for row in found}
 
 
 def _copies(message_ids: list[str]) -> dict[str, list[Delivery]]:
     found: dict[str, list[Delivery]] = defaultdict(list)
-    for row in Delivery.objects.filter(message_id__in=message_ids).order_by("key"):
+    for row in rows.fetch(Delivery, message_id__in=message_ids):
         found[row.message_id].append(row)
     return found
 
 
-def _waiting(copies: dict[str, list[Delivery]]) -> dict[str, str]:
-    """Why copies are still queued, as the delivery worker found it."""
-    keys = [row.key for rows in copies.values() for row in rows if row.step == "queued"]
-    return dict(Outbox.objects.filter(key__in=keys).values_list("key", "last_reason"))
+def waiting_reasons(board_id: str) -> dict[str, str]:
+    """Why copies of this board are still queued, as the delivery worker found it, by the copy's key."""
+    noted = dict(Outbox.objects.exclude(last_reason="").values_list("key", "last_reason"))
+    if not noted:  # nearly always
+        return {}
+    queued = Delivery.objects.filter(key__in=list(noted), board_id=board_id, step="queued")
+    return {key: noted[key] for key in queued.values_list("key", flat=True)}
 
 
 def _awaiting(shot: Snapshot) -> int:
     """Copies that still owe an acknowledgement."""
+    asked = Message.objects.filter(board_id=shot.board.board_id, requires_ack=True).values("message_id")
     waiting = Delivery.objects.filter(board_id=shot.board.board_id, step__in=["queued", "handed", "applied"])
-    ids = list(waiting.values_list("message_id", flat=True))
-    asked = set(Message.objects.filter(message_id__in=ids, requires_ack=True).values_list("message_id", flat=True))
-    return sum(1 for message_id in ids if message_id in asked)
+    return waiting.filter(message_id__in=asked).count()
 
 
 def message_card(shot: Snapshot, row: Message, copies: list[Delivery], waiting: dict[str, str]) -> MessageCard:
     """One message with its copies and what can be done about it."""
-    place = Place(shot.board, "messages", row.message_id)
+    place = Place(shot.board, "messages", row.message_id, row.revision)
     return MessageCard(
         row=row,
         sender=shot.faces(row.sender),

@@ -60,7 +60,7 @@ def _card(shot: Snapshot, need: Need, number: int) -> NeedCard:
         peer = shot.faces(_sender(need))
     chip, tone, verb = KINDS[need.kind]
     entity = f"{need.kind}-{about}" + (f"-{need.node_id}" if need.message_id else "")
-    place = Place(shot.board, "needs", entity)
+    place = Place(shot.board, "needs", entity, need.revision)
     actions = _actions(shot, need, place)
     return NeedCard(f"need-{entity}", need, chip, tone, verb, peer, shot.board, need.text, need.until, actions)
 

@@ -9,8 +9,8 @@ from typing import Any, Final, TypeVar
 
 from django.db import models
 
+from boards import rows
 from boards.models import Blocker, Board, Contract, Evidence, Member, Node, Task
-from boards.people import human_node_id
 from boards.rules import World, gate
 from boards.schemas import Actor
 from boards.times import now
@@ -42,10 +42,17 @@ class Faces:
     """Every node's face by its id; an id that is no node any more shows itself."""
 
     def __init__(self) -> None:
-        self.nodes = {row.node_id: row for row in Node.objects.order_by("created_at", "node_id")}
+        came = sorted(rows.fetch(Node), key=lambda node: (node.created_at, node.node_id))
+        self.nodes = {node.node_id: node for node in came}
         self._places = {node_id: place for place, node_id in enumerate(self.nodes)}
+        self._known: dict[str, Face] = {}
 
     def __call__(self, node_id: str) -> Face:
+        if node_id not in self._known:
+            self._known[node_id] = self._face(node_id)
+        return self._known[node_id]
+
+    def _face(self, node_id: str) -> Face:
         node = self.nodes.get(node_id)
         name = node.name if node else node_id
         letters = "".join(letter for letter in name if letter.isalnum())[:2].upper()
@@ -71,11 +78,12 @@ class Snapshot:
     @cached_property
     def me(self) -> str:
         """The node of the person who looks."""
-        return human_node_id()
+        return next(node.node_id for node in self.faces.nodes.values() if node.kind == "human")
 
     @cached_property
     def members(self) -> list[Member]:
-        return [row for row in self._rows(Member) if row.state != "left"]
+        """In the order in which they came, which no column tells: the table's own."""
+        return list(Member.objects.filter(board_id=self.board.board_id).exclude(state="left"))
 
     @cached_property
     def contracts(self) -> list[Contract]:
@@ -94,7 +102,7 @@ class Snapshot:
         return sorted(self._rows(Blocker), key=lambda row: (row.opened_at, row.blocker_id))
 
     def _rows(self, model: type[M]) -> list[M]:
-        return list(model._default_manager.filter(board_id=self.board.board_id))
+        return rows.fetch(model, board_id=self.board.board_id)
 
     def tasks_of(self, contract: Contract) -> list[Task]:
         return [row for row in self.tasks if row.contract_id == contract.contract_id]
