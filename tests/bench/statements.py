@@ -13,6 +13,7 @@ from typing import Any
 Values = tuple[Any, ...]
 Statement = tuple[str, Values]
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
+_HASH = re.compile(r"[0-9a-f]{64}")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -78,7 +79,8 @@ class Template:
         fresh: dict[str, str] = {}
         numbers: dict[int, int] = {}
         for sql, values in self.statements:
-            found = raw.execute(sql, tuple(_filled(value, fresh, numbers) for value in values)).fetchall()
+            ids = _HASH if "boards_storedreceipt" in sql else _UUID  # a receipt's key is stored as a hash
+            found = raw.execute(sql, tuple(_filled(value, ids, fresh, numbers) for value in values)).fetchall()
             if 'FROM "boards_event"' in sql:
                 last = self.position if sql.startswith('SELECT "position"') else self.revision
                 numbers[last] = found[0][0] + 1
@@ -94,7 +96,11 @@ def _never(sql: str, value: Any) -> Any:
     )
 
 
-def _filled(value: Any, fresh: dict[str, str], numbers: dict[int, int]) -> Any:
+def _new(ids: re.Pattern[str]) -> str:
+    return uuid.uuid4().hex * 2 if ids is _HASH else str(uuid.uuid4())
+
+
+def _filled(value: Any, ids: re.Pattern[str], fresh: dict[str, str], numbers: dict[int, int]) -> Any:
     if isinstance(value, str):
-        return _UUID.sub(lambda match: fresh.setdefault(match.group(), str(uuid.uuid4())), value)
+        return ids.sub(lambda match: fresh.setdefault(match.group(), _new(ids)), value)
     return numbers.get(value, value) if type(value) is int else value
