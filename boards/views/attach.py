@@ -22,7 +22,9 @@ from boards.views.commands import key_of, receipt_response
 from boards.views.forms import Unreadable
 from boards.views.pages import show
 
-SETTLED: Final = ("done", "rejected", "withdrawn")
+SETTLED: Final = ("rejected", "withdrawn")
+BLOCKER: Final = "!"
+"""In the place of a requirement: the bundle proves what stands in the way."""
 SANDBOX: Final = "sandbox; default-src 'none'"
 
 
@@ -79,7 +81,7 @@ def _lines(shown: Any) -> list[tuple[str, str]]:
 
 
 def _answers(board: Board, contract_id: str, requirement_id: str) -> list[dict[str, Any]]:
-    """Each open contract with its requirements; the value names both."""
+    """Each contract that takes evidence with its requirements; the value names both."""
     rows = Contract.objects.filter(board_id=board.board_id).exclude(status__in=SETTLED).order_by("created_at")
     return [
         {
@@ -90,7 +92,10 @@ def _answers(board: Board, contract_id: str, requirement_id: str) -> list[dict[s
                     "label": item["text"],
                     "chosen": row.contract_id == contract_id and item["id"] == requirement_id,
                 }
-                for item in row.required_evidence or [{"id": "", "text": "one verified bundle of evidence"}]
+                for item in [
+                    *(row.required_evidence or [{"id": "", "text": "one verified bundle of evidence"}]),
+                    {"id": BLOCKER, "text": "no requirement: it proves what stands in the way"},
+                ]
             ],
         }
         for row in sorted(rows, key=lambda row: row.contract_id != contract_id)
@@ -117,7 +122,8 @@ def _give(request: HttpRequest, board: Board) -> Receipt:
     common = {
         "board_id": board.board_id,
         "contract_id": contract_id,
-        "requirement_id": requirement_id or None,
+        "requirement_id": None if requirement_id in ("", BLOCKER) else requirement_id,
+        "stands_for": "blocker" if requirement_id == BLOCKER else "proof",
         "summary": forms.whole(post, "summary"),
         "key": key_of(post),
     }

@@ -9,6 +9,7 @@ from typing import Final
 from boards.models import Blocker, Contract, Evidence, Task
 from boards.queries.pages.actions import Action, Place, checks, minutes, select, words
 from boards.queries.pages.snapshot import STEP, Face, Snapshot
+from boards.rules.contracts import unowned
 from boards.texts import span
 from boards.words import LEASE_WARNING
 
@@ -251,7 +252,7 @@ def _actions(shot: Snapshot, row: Contract, place: Place) -> list[Action]:
     if row.status == "proposed":
         return [*accepting(shot, row, place), *_rejecting(shot, row, place)]
     if row.status in ("accepted", "active", "blocked"):
-        return [_blocker(shot, row, place)]
+        return [*(_taking_away(row, place) if unowned(row) else []), _blocker(shot, row, place)]
     return []
 
 
@@ -271,6 +272,11 @@ def _rejecting(shot: Snapshot, row: Contract, place: Place) -> list[Action]:
         return []
     who = select("node", "Reject for", [(node, shot.faces(node).name) for node in row.owners])
     return [place.action("reject_contract", "Reject", {"contractId": row.contract_id}, who, words("reason", "Reason"))]
+
+
+def _taking_away(row: Contract, place: Place) -> list[Action]:
+    """A contract without owners is open at once; until somebody claims it, it can still be taken away."""
+    return [place.action("reject_contract", "Reject", {"contractId": row.contract_id}, words("reason", "Reason"))]
 
 
 def _blocker(shot: Snapshot, row: Contract, place: Place) -> Action:
