@@ -170,7 +170,7 @@ def test_boards_shared_with_somebody(who: People, human: Caller) -> None:
 
 def test_artifacts_of_an_unknown_session_are_404_and_of_a_foreign_one_403(human: Caller, mallory: Caller) -> None:
     check_problem(human.get("/sessions/nope/artifacts"), 404, "unknown_session")
-    check_problem(mallory.get("/sessions/nope/artifacts"), 403, "not_a_member")
+    check_problem(mallory.get("/sessions/nope/artifacts"), 403, "not_yours")
 
 
 # --- writing
