@@ -98,7 +98,7 @@ def _answers(board: Board, contract_id: str, requirement_id: str) -> list[dict[s
                 ]
             ],
         }
-        for row in sorted(rows, key=lambda row: row.contract_id != contract_id)
+        for row in sorted(rows, key=lambda row: (row.contract_id != contract_id, row.status == "done"))
     ]
 
 

@@ -28,11 +28,12 @@ DOTS: Final[dict[str, str]] = {
 LISTED: Final = 200
 """Sessions that a page lists; it says how many there are besides, and takes their ids."""
 REACHED: Final[dict[str, tuple[str, str]]] = {
+    "running": ("gets messages between steps", "ok"),
     "stale": ("may be gone", "warn"),
     "unknown": ("not known yet", ""),
 }
 WAITS: Final = ("waits until resumed", "")
-"""In a few words what is waited for; how a running session is reached is said by its adapter."""
+"""In a few words what is waited for."""
 SOURCES: Final[dict[str, str]] = {"agintiflow": "AgInTiFlow"}
 
 
@@ -167,7 +168,8 @@ def reached(reach: Reach, status: str) -> tuple[str, str]:
     """How a message gets there, in a few words with their tone; the sentence stands beside them on hover."""
     if reach.kind == "none":
         return "cannot be reached", "bad"
-    return REACHED.get(status, WAITS) if reach.resume_command else (reach.sentence, "")
+    of_a_session = status == "running" or reach.resume_command  # one that runs need not be resumed
+    return REACHED.get(status, WAITS) if of_a_session else (reach.sentence, "")
 
 
 def found(row: Session) -> Found:
