@@ -23,8 +23,8 @@ from django.urls import path
 
 from boards import log, words
 from boards.edges import actor_from
-from boards.keys import pair
-from boards.models import Board, Delivery, Event, Member, Node, Outbox
+from boards.models import Board, Delivery, Event, Node, Outbox
+from boards.people import is_member
 
 logger = structlog.get_logger(__name__)
 
@@ -170,8 +170,7 @@ def _revision_for(known: dict[str, Any] | None, board_id: str) -> int | None:
     board = Board.objects.filter(board_id=board_id).first()
     if board is None:
         return None
-    member = Member.objects.filter(key=pair(board_id, node.node_id)).exclude(state="left").exists()
-    return board.head if member or node.kind == "human" else None
+    return board.head if node.kind == "human" or is_member(board_id, node.node_id) else None
 
 
 websocket_urlpatterns = [

@@ -18,7 +18,8 @@ from django.conf import settings
 
 from boards.commands import execute, repeated, service
 from boards.commands.cleaning import context_for
-from boards.models import Evidence, Member, Node, Task
+from boards.models import Evidence, Node, Task
+from boards.people import members
 from boards.rules import Refused
 from boards.schemas import (
     Actor,
@@ -138,7 +139,7 @@ def _check_member_session(actor: Actor, board_id: str, session_id: str) -> None:
     if me.kind != "human" and session_id != me.session_id:
         raise Refused("not_yours", f"{me.name} may attach what its own session made; {session_id[:80]!r} is another.")
     nodes = Node.objects.filter(session_id=session_id).values("node_id")
-    if not Member.objects.filter(board_id=board_id, node_id__in=nodes).exclude(state="left").exists():
+    if not members(board_id).filter(node_id__in=nodes).exists():
         raise Refused("not_a_member", f"The session {session_id[:80]!r} is no member of {board_id!r}; invite it first.")
 
 
@@ -197,14 +198,12 @@ def attach_file(
 
 
 def _locate(actor: Actor, board_id: str, path: str) -> tuple[Pointer, str]:
-    """The member's root that holds the path: the actor's own first, then the other members'."""
-    members = Member.objects.filter(board_id=board_id).exclude(state="left").values("node_id")
-    nodes = Node.objects.filter(node_id__in=members).exclude(session_id="").order_by("node_id")
+    """The root that holds the path: for a person any member's, for an agent its own."""
+    nodes = Node.objects.filter(node_id__in=members(board_id).values("node_id")).exclude(session_id="")
     if not Node.objects.filter(node_id=actor.node_id, kind="human").exists():
         nodes = nodes.filter(node_id=actor.node_id)
-    own_first = sorted(nodes, key=lambda node: node.node_id != actor.node_id)
     refusal: FileRefused | None = None
-    for node in own_first:
+    for node in nodes.order_by("node_id"):
         try:
             return _existing(locate(path, roots_of(node.session_id)), node.session_id, path)
         except FileRefused as no:

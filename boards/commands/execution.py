@@ -165,9 +165,8 @@ def _check_revision(command: Command, expected: int | None) -> None:
     if expected is None or command.entity is None:
         return
     kind, field = command.entity
-    model, column = shapes.ENTITIES[kind]
     given = getattr(command, field)
-    row: Any = model._default_manager.filter(**{column: given}).first() if given else None
+    row: Any = shapes.find(kind, given) if given else None
     stream = getattr(command, "board_id", None) or words.HOME_STREAM
     if row is not None and expected > row.revision and expected > log.head(stream)[0]:
         sentence = f"There is no revision {expected} yet; send the revision that your view of it had."
@@ -267,12 +266,7 @@ def _moves(event: EventData, kind: str, entity_id: str) -> bool:
 
 def _stored_revision(kind: str, entity_id: str, board_id: str) -> int | None:
     """The revision of a row that no event of this command moved; a summary has none."""
-    model, column = shapes.ENTITIES[kind]
-    filters = {column: entity_id}
-    if kind in ("member", "summary"):
-        filters["board_id"] = board_id
-    row: Any = model._default_manager.get(**filters)
-    return getattr(row, "revision", None)
+    return getattr(shapes.find(kind, entity_id, board_id), "revision", None)
 
 
 def _store(receipt: Receipt, actor: Actor, at: datetime, digest: str) -> None:

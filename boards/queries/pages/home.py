@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from boards.models import Board, Contract, Evidence, Member, Node, Task
+from boards.models import Board, Contract, Evidence, Node, Task
+from boards.people import memberships
 from boards.queries.needs import needs
 from boards.queries.pages.snapshot import Face, Faces
 from boards.queries.reach import reach_of
@@ -62,7 +63,7 @@ def boards_list(at: datetime) -> list[BoardLine]:
     """Every board: open ones first, each by its latest change."""
     faces = Faces()
     members: dict[str, list[Face]] = defaultdict(list)
-    for row in Member.objects.exclude(state="left").order_by("node_id"):
+    for row in memberships().order_by("node_id"):
         members[row.board_id].append(faces(row.node_id))
     states = Counter(Contract.objects.values_list("board_id", "status"))
     verified = Counter(Evidence.objects.filter(verdict="verified").values_list("board_id", flat=True))

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from django.db import models
 
-from boards import rows
+from boards import people, rows
 from boards.models import Blocker, Board, Contract, Evidence, Member, Node, Task
 from boards.rules import World, gate
 from boards.schemas import Actor
@@ -83,7 +83,7 @@ class Snapshot:
     @cached_property
     def members(self) -> list[Member]:
         """In the order in which they came, which no column tells: the table's own."""
-        return list(Member.objects.filter(board_id=self.board.board_id).exclude(state="left"))
+        return list(people.members(self.board.board_id))
 
     @cached_property
     def contracts(self) -> list[Contract]:
