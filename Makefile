@@ -39,6 +39,7 @@ up: setup
 demo: setup
 	@exec $(BIN)/agentlink demo $(ARGS)
 
+# About five minutes; ARGS=--write writes docs/performance.md, ARGS="--only pages idle" measures some parts.
 bench: dev
 	$(BIN)/python -m tests.bench $(ARGS)
 
@@ -52,8 +53,9 @@ test: dev
 	CHROMIUM="$$chromium" $(BIN)/python -m pytest -q -m "(process or browser) and not soak$$browser" $(ARGS) || status=1; \
 	exit $$status
 
+# Everything that takes minutes, large: nothing of it runs in `make test`. One test may take 20 minutes.
 soak: dev
-	$(BIN)/python -m pytest -q -m soak $(ARGS)
+	$(BIN)/python -m pytest -q -m soak --timeout 1200 $(ARGS)
 
 lint: dev
 	$(BIN)/ruff check .

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
+import structlog
+from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import URLPattern, URLResolver
@@ -17,15 +20,23 @@ from ninja.operation import Operation
 
 from agentlink_site import __version__, reference
 from boards.api import TOO_LARGE, JsonParser, Malformed, malformed, problem, refused, router
-from boards.api.documents import READ, components
-from boards.api.documents import answers as documented
+from boards.api.documents import components, read
+from boards.api.reading import reader
 from boards.api.replies import ok
-from boards.api.routes import reader
 from boards.queries import answers
+from boards.queries.answers import BadCursor
 from boards.rules import Refused
 from boards.schemas.sentences import sentence_of
 
+log = structlog.get_logger(__name__)
+
 View = Callable[..., HttpResponse]
+
+SECURITY: Final = {
+    "token": {"type": "http", "scheme": "bearer", "description": "The content of `tokens/<nodeId>` in the home."},
+    "panel": {"type": "apiKey", "in": "cookie", "name": settings.SESSION_COOKIE_NAME},
+}
+"""How somebody shows who it is; on the home's own socket nothing is needed."""
 
 
 class Reference(DocsBase):
@@ -35,7 +46,8 @@ class Reference(DocsBase):
         """The OpenAPI document as a page."""
         document = api.get_openapi_schema(path_params=kwargs)
         about = reference.spans(document["info"]["description"])
-        shown = {"info": document["info"], "about": about, "groups": reference.groups(document)}
+        shown = {"info": document["info"], "about": about}
+        shown |= {"groups": reference.groups(document), "forms": reference.forms(document)}
         return render(request, "api/reference.html", shown)
 
 
@@ -46,6 +58,8 @@ class Api(NinjaAPI):
         """The OpenAPI document."""
         document = super().get_openapi_schema(**kwargs)
         document["components"].setdefault("schemas", {}).update(components())
+        document["components"]["securitySchemes"] = SECURITY
+        document["security"] = [{name: []} for name in SECURITY]
         return document
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
@@ -91,7 +105,7 @@ api = Api(
 api.add_router("", router)
 
 
-@api.get("/status", summary="The home in one look", tags=["read"], openapi_extra=documented(READ))
+@api.get("/status", summary="The home in one look", tags=["read"], openapi_extra=read("StatusAnswer"))
 def status(request: HttpRequest) -> HttpResponse:
     """Who asks, the mode, how many boards, peers and needs there are, and how old the sight of the sessions is."""
     return ok(answers.status(reader(request), __version__))
@@ -100,6 +114,18 @@ def status(request: HttpRequest) -> HttpResponse:
 @api.exception_handler(Malformed)
 def _malformed(request: HttpRequest, error: Malformed) -> HttpResponse:
     return malformed(error)
+
+
+@api.exception_handler(BadCursor)
+def _bad_cursor(request: HttpRequest, error: BadCursor) -> HttpResponse:
+    return problem(400, "bad_cursor", str(error))
+
+
+@api.exception_handler(DatabaseError)
+def _no_store(request: HttpRequest, error: DatabaseError) -> HttpResponse:
+    """A read that the store could not answer (commands say so in their receipt)."""
+    log.exception("the store cannot be read")
+    return problem(503, "store_unavailable", "The store cannot be read now; try again.")
 
 
 @api.exception_handler(RequestDataTooBig)

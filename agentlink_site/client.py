@@ -6,8 +6,11 @@ Both ways give the same answers, byte for byte but for times and ids. Tokens go 
 from __future__ import annotations
 
 import json
+import os
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -26,6 +29,8 @@ PAUSES: Final = (0.05, 0.2, 0.5)
 """Seconds before each further attempt after the connection was lost."""
 SURFACE_HEADER: Final = "X-AgentLink-Surface"
 KEY_HEADER: Final = "Idempotency-Key"
+WRITES: Final = frozenset({"POST", "PATCH"})
+"""Methods that change something: they have a body and a key, and deliveries follow them."""
 Answer = tuple[int, dict[str, str], bytes]
 Json = dict[str, Any]
 
@@ -59,12 +64,12 @@ def call(
     """One request to this home's API: status, headers (names in lower case) and body.
 
     ``path`` is below ``/api/agentlink``, its parts quoted (:func:`at`). ``node`` acts with its own token, else the
-    person does. Every POST gets a key, so that a request whose answer was lost can be sent again. Raises
+    person does. Every write gets a key, so that a request whose answer was lost can be sent again. Raises
     :class:`Outage`, and ``ConfigError`` for a wrong setting or a node without a token.
     """
     headers = {SURFACE_HEADER: surface}
     content = b""
-    if method == "POST":
+    if method in WRITES:
         content = json.dumps(body or {}).encode()
         headers |= {"Content-Type": "application/json", KEY_HEADER: key or new_key()}
     target = BASE + path + (f"?{urlencode(query)}" if query else "")
@@ -131,15 +136,61 @@ def _private_line(path: Path) -> str:
 
 def _in_process(method: str, target: str, headers: dict[str, str], content: bytes) -> Answer:
     """The same request, answered by Django in this process. Raises :class:`Outage` when the store cannot be used."""
+    with in_process():
+        return _answered(method, target, headers, content)
+
+
+@contextmanager
+def in_process() -> Iterator[None]:
+    """Inside, this process works on the store itself. Raises :class:`Outage` when the store cannot be used."""
     from django.db import DatabaseError
 
-    from agentlink_site.server import prepare
-
     try:
-        prepare()
-        return _answered(method, target, headers, content)
+        _prepare()
+        yield
     except DatabaseError as error:
         raise Outage(f"The store of this home cannot be used: {error}.", "store_unavailable") from error
+
+
+@cache
+def _prepare() -> None:
+    """Once for each process: Django and the store are ready."""
+    from agentlink_site.server import prepare
+
+    prepare()
+
+
+def tend() -> None:
+    """For who waits without a server: what its workers would do meanwhile is done once. With one, nothing."""
+    if running.read(working_home()) is None:
+        with in_process():
+            _errands()
+
+
+def served() -> bool:
+    """Whether a server of this home runs, so that an answer costs next to nothing."""
+    return running.read(working_home()) is not None
+
+
+def store_files() -> list[str]:
+    """The files that a write to the store changes."""
+    from agentlink_site.database import FILE_NAME
+
+    path = str(working_home() / FILE_NAME)
+    return [path, f"{path}-wal"]
+
+
+def mark_of(files: list[str]) -> list[tuple[int, int]]:
+    """Something that differs after every write to these files, whoever wrote; it costs next to nothing."""
+    return [_dates(path) for path in files]
+
+
+def _dates(path: str) -> tuple[int, int]:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return (0, 0)
+    return (found.st_mtime_ns, found.st_size)
 
 
 def _answered(method: str, target: str, headers: dict[str, str], content: bytes) -> Answer:
@@ -147,11 +198,17 @@ def _answered(method: str, target: str, headers: dict[str, str], content: bytes)
     if not target.startswith(f"{BASE}/status"):
         _look_once()
     answer = _handled(method, target, headers, content)
-    if method == "POST" and answer[0] < 300:
-        from boards.delivery import attempt_once
-
-        attempt_once()
+    if method in WRITES and answer[0] < 300:
+        _errands()
     return answer
+
+
+def _errands() -> None:
+    """What the server's workers do all the time, once: messages that are due go out, the board folder is in step."""
+    from boards import delivery, folder
+
+    delivery.attempt_once()
+    folder.attempt_once()
 
 
 @cache

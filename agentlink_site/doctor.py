@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import shutil
 import sys
@@ -90,6 +91,21 @@ def _store(config: Config) -> Iterator[Check]:
         yield Check("store", "bad", f"{path} is damaged ({found}); restore it from a copy.")
 
 
+def _folder(config: Config) -> Iterator[Check]:
+    """What of the board folder needs a person: torn lines of others, files that cannot be written."""
+    path = config.home / FILE_NAME
+    if not path.exists():
+        return
+    with closing(sqlite3.connect(path, timeout=5)) as connection:
+        known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'boards_foldercursor'").fetchone()
+        rows = connection.execute("SELECT board_id, problems FROM boards_foldercursor").fetchall() if known else []
+    found = [(board_id, one["sentence"]) for board_id, problems in rows for one in json.loads(problems)]
+    for board_id, sentence in found:
+        yield Check("board folder", "warn", f"{board_id}: {sentence}")
+    if not found:
+        yield Check("board folder", "ok", f"{config.home / 'boards'} is in step")
+
+
 def _server(config: Config) -> Iterator[Check]:
     found = running.read(config.home) if config.home.is_dir() else None
     if found is None:
@@ -111,5 +127,5 @@ def _disk(config: Config) -> Iterator[Check]:
 
 
 PARTS: tuple[Callable[[Config], Iterable[Check]], ...] = (
-    _settings, _programs, _home, _store, _server, _sessions, _disk,
+    _settings, _programs, _home, _store, _folder, _server, _sessions, _disk,
 )  # fmt: skip

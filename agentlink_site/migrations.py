@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from io import StringIO
 from pathlib import Path
 
 from django.apps import apps
@@ -27,8 +28,11 @@ def is_current() -> bool:
 
 
 def migrate() -> None:
-    """Bring the store's schema up to date."""
+    """Bring the store's schema up to date; what is derived from the log is derived anew, with its new columns."""
+    had_log = "boards_event" in connection.introspection.table_names()
     call_command("migrate", interactive=False, verbosity=0)
+    if had_log:
+        call_command("rebuild", stdout=StringIO())
 
 
 def _ours() -> set[str]:

@@ -14,16 +14,22 @@ HOW_TO_LOG_IN = "You are not logged in here; run `agentlink open` in a terminal 
 
 @dataclass(frozen=True)
 class Refusal:
-    """A request that goes no further: HTTP status, stable code, sentence for people."""
+    """A request that goes no further: HTTP status, stable code, sentence for people, seconds until a next attempt."""
 
     status: int
     code: str
     detail: str
+    retry_after: int = 0
 
 
 NOT_LOGGED_IN = Refusal(401, "not_logged_in", HOW_TO_LOG_IN)
 BAD_TOKEN = Refusal(401, "bad_token", "This token is not valid here; use the token of a registered node.")
 NO_STORE = Refusal(503, "store_unavailable", "The store cannot be reached; nothing was changed, try again.")
+
+
+def too_often(seconds: int) -> Refusal:
+    """For whoever asks more often than its rate allows."""
+    return Refusal(429, "rate_limited", f"You ask too often; ask again in {seconds} s. Nothing was done.", seconds)
 
 
 def body(refusal: Refusal, *, as_json: bool) -> tuple[bytes, bytes]:
@@ -41,7 +47,10 @@ def body(refusal: Refusal, *, as_json: bool) -> tuple[bytes, bytes]:
 def response(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     """The refusal as Django's response: a problem for the API, a page for people."""
     content, kind = body(refusal, as_json=is_api(request.path))
-    return HttpResponse(content, status=refusal.status, content_type=kind.decode())
+    answer = HttpResponse(content, status=refusal.status, content_type=kind.decode())
+    if refusal.retry_after:
+        answer["Retry-After"] = str(refusal.retry_after)
+    return answer
 
 
 def is_api(path: str) -> bool:

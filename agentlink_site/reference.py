@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 from typing import Any, Final, NamedTuple
 
+from boards.api.forms import ANSWERS, FORMS
+
 Json = dict[str, Any]
 
 TITLES: Final = {"read": "Reading", "write": "Changing"}
 DEPTH: Final = 3
 """How deep a field's own fields are followed before its type alone is named."""
+
+
+PARTS: Final = frozenset(FORMS) - frozenset(ANSWERS)
+"""The forms that answers hold, as against whole answers."""
 
 
 class Span(NamedTuple):
@@ -55,6 +61,7 @@ class Route(NamedTuple):
     parameters: list[Field]
     bodies: list[Variant]
     answers: list[tuple[int, Text]]
+    good: list[Variant]
 
 
 class Group(NamedTuple):
@@ -83,13 +90,37 @@ def _route(document: Json, path: str, method: str, operation: Json) -> Route:
         parameters=[_parameter(document, item) for item in operation["parameters"]],
         bodies=_bodies(document, operation.get("requestBody")),
         answers=[(int(n), spans(answer["description"])) for n, answer in sorted(operation["responses"].items())],
+        good=_good(document, operation["responses"]),
     )
+
+
+def _good(document: Json, responses: Json) -> list[Variant]:
+    """What a good answer holds: its own fields; what is inside of them is among the forms."""
+    content = next(answer["content"] for status, answer in responses.items() if int(status) < 300)
+    schema = content["application/json"]["schema"]
+    return [_variant(document, _name(option), _resolved(document, option), 0) for option in _options(schema)]
+
+
+def forms(document: Json) -> list[Variant]:
+    """The things that answers hold, each once."""
+    schemas = document["components"]["schemas"]
+    return [_variant(document, name, schemas[name], 1) for name in sorted({*PARTS, "Receipt", "Problem"})]
+
+
+def _options(schema: Json) -> list[Json]:
+    options: list[Json] = schema.get("anyOf", [schema])
+    return options
+
+
+def _name(schema: Json) -> str:
+    return str(schema["$ref"].rpartition("/")[2])
 
 
 def _parameter(document: Json, item: Json) -> Field:
     schema = item["schema"]
-    where = {"path": "in the address", "query": "query"}[item["in"]]
-    text = " ".join(part for part in (schema.get("description", ""), _bounds(schema)) if part)
+    where = {"path": "in the address", "query": "query", "header": "header"}[item["in"]]
+    about = schema.get("description", "") or item.get("description", "")
+    text = " ".join(part for part in (about, _bounds(schema)) if part)
     return Field(item["name"], f"{_kind(document, schema)}, {where}", item["required"], spans(text))
 
 
@@ -97,14 +128,17 @@ def _bodies(document: Json, body: Json | None) -> list[Variant]:
     if body is None:
         return []
     schema = body["content"]["application/json"]["schema"]
-    if "oneOf" not in schema:
-        return [_variant(document, "", _resolved(document, schema))]
-    names = schema["discriminator"]["mapping"]
-    return [_variant(document, name, _resolved(document, {"$ref": ref})) for name, ref in names.items()]
+    if "discriminator" in schema:
+        options = [(name, {"$ref": ref}) for name, ref in schema["discriminator"]["mapping"].items()]
+    elif "anyOf" in schema:
+        options = [(_name(option), option) for option in schema["anyOf"]]
+    else:
+        options = [("", schema)]
+    return [_variant(document, name, _resolved(document, option)) for name, option in options]
 
 
-def _variant(document: Json, name: str, schema: Json) -> Variant:
-    return Variant(name, spans(schema.get("description", "")), _fields(document, schema, ""))
+def _variant(document: Json, name: str, schema: Json, depth: int = DEPTH) -> Variant:
+    return Variant(name, spans(schema.get("description", "")), _fields(document, schema, "", depth))
 
 
 def _fields(document: Json, schema: Json, prefix: str, depth: int = DEPTH) -> list[Field]:
@@ -135,7 +169,9 @@ def _resolved(document: Json, schema: Json) -> Json:
 
 
 def _kind(document: Json, schema: Json) -> str:
-    """A type in words."""
+    """A type in words; an object that has a form of its own by that form's name."""
+    if "$ref" in schema and _name(schema) in PARTS:
+        return _name(schema)
     schema = _resolved(document, schema)
     for name in ("anyOf", "oneOf"):
         if name in schema:
@@ -146,7 +182,8 @@ def _kind(document: Json, schema: Json) -> str:
         return json.dumps(schema["const"])
     if schema.get("type") == "array":
         return f"list of {_kind(document, schema.get('items', {}))}"
-    return str(schema.get("format") or schema.get("type", "anything"))
+    kind = schema.get("format") or schema.get("type", "anything")
+    return " or ".join(kind) if isinstance(kind, list) else str(kind)
 
 
 _BOUNDS: Final = {

@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from agentlink_site import unixhttp
 from agentlink_site.config import ConfigError
 from agentlink_site.home import own_folder, read_private, take_lock, write_private
 
@@ -89,7 +90,7 @@ def ask_for_link(found: Running) -> str:
             connection.request("POST", "/api/agentlink/login-links", headers={"Host": "localhost"})
             answer = connection.getresponse()
             content = json.loads(answer.read())
-    except (OSError, http.client.HTTPException, ValueError) as error:
+    except (OSError, unixhttp.NotSent, http.client.HTTPException, ValueError) as error:
         raise ConfigError(f"The server of this home (pid {found.pid}) does not answer: {error}.") from None
     if answer.status != http.client.CREATED:
         raise ConfigError(str(content.get("detail", "The server refused to make a login link.")))
@@ -102,4 +103,5 @@ def _connection(path: str) -> Iterator[http.client.HTTPConnection]:
         connection.sock = socket.socket(socket.AF_UNIX)
         connection.sock.settimeout(ANSWER_SECONDS)
         connection.sock.connect(path)
+        unixhttp.check_server(connection.sock)
         yield connection

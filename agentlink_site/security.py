@@ -1,7 +1,8 @@
 """The guard: one ASGI wrapper around everything, http and websocket, whatever is mounted inside.
 
 It decides in this order: is the request meant for this server (target, Host), does it come from our own page
-(Sec-Fetch-Site, Origin), is its content type right, who acts. Only then the application sees it.
+(Sec-Fetch-Site, Origin), is its body plain and of the right type, who acts, does it ask too often. Only then the
+application sees it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from django.http import HttpRequest, HttpResponse
 from agentlink_site import problems
 from agentlink_site.headers import secured
 from agentlink_site.problems import Refusal
+from agentlink_site.rates import Buckets
 
 log = structlog.get_logger(__name__)
 
@@ -36,8 +38,10 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 HOST_NAMES = ("127.0.0.1", "localhost", "[::1]")
 OWN_PAGES = {b"same-origin", b"none"}
-PUBLIC_PATHS = ("/static/",)
 LOGIN_PATH = "/login"
+LOOKS = ("tokens.css", "base.css", "layout.css", "parts.css")
+PUBLIC_PATHS = {LOGIN_PATH, "/static/icon.svg", *(f"/static/css/{name}" for name in LOOKS)}
+"""The login page and what it looks like; every other file wants a login too."""
 TOKEN = re.compile(rb"Bearer ([A-Za-z0-9._~+/=-]{16,512})")
 SESSION_KEY = re.compile(r"[a-z0-9]{32}")
 REMEMBERED_SECONDS = 1.0
@@ -89,7 +93,7 @@ class Visit:
 
     @property
     def public(self) -> bool:
-        return not self.websocket and (self.path == LOGIN_PATH or self.path.startswith(PUBLIC_PATHS))
+        return not self.websocket and self.path in PUBLIC_PATHS
 
 
 def check_target(visit: Visit) -> Refusal | None:
@@ -146,7 +150,14 @@ def check_content_type(visit: Visit) -> Refusal | None:
     return Refusal(415, "not_json", "This route takes only Content-Type: application/json.")
 
 
-CHECKS = (check_target, check_host, check_fetch_site, check_origin, check_content_type)
+def check_encoding(visit: Visit) -> Refusal | None:
+    """A body is taken as it is: nothing is unpacked, so nothing can grow while it is."""
+    if all(value.strip().lower() == b"identity" for value in visit.values(b"content-encoding")):
+        return None
+    return Refusal(415, "encoded_body", "A body must be sent as it is, without a Content-Encoding.")
+
+
+CHECKS = (check_target, check_host, check_fetch_site, check_origin, check_content_type, check_encoding)
 
 
 def first_refusal(visit: Visit) -> Refusal | None:
@@ -222,7 +233,7 @@ class Guard:
     """
 
     def __init__(self, app: App, on_thread: Callable[[Callable[..., Any], Any], Awaitable[Any]]) -> None:
-        self.app, self.on_thread, self.memory = app, on_thread, Memory()
+        self.app, self.on_thread, self.memory, self.buckets = app, on_thread, Memory(), Buckets()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         visit = Visit(scope)
@@ -231,7 +242,7 @@ class Guard:
         actor = None
         if refusal is None and not visit.public:
             found = await self.who(visit)
-            refusal, actor = (found, None) if isinstance(found, Refusal) else (None, found)
+            refusal, actor = (found, None) if isinstance(found, Refusal) else (self.too_often(found), found)
         if refusal is not None:
             await _refuse(visit, refusal, receive, send)
             return
@@ -254,6 +265,13 @@ class Guard:
             return problems.BAD_TOKEN if shown.kind == "token" else problems.NOT_LOGGED_IN
         self.memory.put(shown, actor)
         return actor
+
+    def too_often(self, actor: Actor) -> Refusal | None:
+        """The refusal of whoever asks too often, with the time after which it may ask again."""
+        if actor["surface"] == "panel":
+            return None
+        seconds = self.buckets.take(actor["node_id"])
+        return problems.too_often(seconds) if seconds else None
 
     async def serve_socket(self, visit: Visit, receive: Receive, send: Send) -> None:
         """Serve a websocket until it ends or its session or token is no longer good."""
@@ -294,6 +312,8 @@ async def _refuse(visit: Visit, refusal: Refusal, receive: Receive, send: Send) 
     headers = [(b"content-type", kind), (b"content-length", str(len(content)).encode())]
     if refusal.status == 401:
         headers.append((b"www-authenticate", b'Bearer realm="agentlink"'))
+    if refusal.retry_after:
+        headers.append((b"retry-after", str(refusal.retry_after).encode()))
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": content})
 

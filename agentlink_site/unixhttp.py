@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
+import struct
 from typing import Final
 
 SECONDS: Final = 15.0
@@ -43,6 +45,20 @@ def _connect(connection: socket.socket, path: str) -> None:
         connection.connect(path)
     except OSError as error:
         raise NotSent(str(error)) from error
+    check_server(connection)
+
+
+def check_server(connection: socket.socket) -> None:
+    """Nothing is sent to a server of another user, whoever put its socket there: the kernel says who listens.
+
+    Raises :class:`NotSent`. Where the system does not tell, the socket's folder is the only wall.
+    """
+    if not hasattr(socket, "SO_PEERCRED"):
+        return
+    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    owner = struct.unpack("3i", raw)[1]
+    if owner not in (os.geteuid(), 0):
+        raise NotSent(f"its socket belongs to another user (uid {owner}); nothing was sent")
 
 
 def _request(method: str, target: str, headers: dict[str, str], body: bytes) -> bytes:

@@ -38,6 +38,7 @@ LINGER_SECONDS = 1  # how long a refused client may still send, so that it gets 
 MOST_WAITING = 64
 MOST_OPEN = 256
 WEBSOCKET_BYTES = 64 * 1024
+SEND_BYTES = 8 * 1024  # what the system holds for a page that does not read: some dozen frames, not megabytes
 CLOSE_SECONDS = 1.0
 
 LATE_HEADERS = (408, f"The request's headers did not arrive within {HEADERS_SECONDS} seconds.")
@@ -51,12 +52,18 @@ WAITING, BODY, BUSY, IDLE = "waiting", "body", "busy", "idle"
 
 
 class Book:
-    """Every open connection of one listener; the waiting and the idle ones with the longest first."""
+    """Every open connection of one listener; the waiting and the idle ones with the longest first.
+
+    Websockets are counted apart: who is let through to one has logged in, and pages that watch must not cost others
+    their connections.
+    """
 
     def __init__(self) -> None:
-        self.open: set[Any] = set()
+        self.open: set[Channel] = set()
+        self.sockets: set[Socket] = set()
         self.waiting: dict[Channel, None] = {}
         self.idle: dict[Channel, None] = {}
+        self._trimming = False
 
     def move(self, channel: Channel, state: str) -> None:
         """Note what a connection does now, and drop another one when that makes too many."""
@@ -67,18 +74,27 @@ class Book:
             self.waiting[channel] = None
         elif state == IDLE:
             self.idle[channel] = None
-        self._drop_longest()
+        if self._too_many() and not self._trimming:
+            # A turn later: of connections that came in one go, those whose headers are there already wait for nothing.
+            self._trimming = True
+            reactor.callLater(0, self._trim)
 
-    def gone(self, connection: Any) -> None:
-        self.open.discard(connection)
-        self.waiting.pop(connection, None)
-        self.idle.pop(connection, None)
+    def gone(self, channel: Channel) -> None:
+        self.open.discard(channel)
+        self.waiting.pop(channel, None)
+        self.idle.pop(channel, None)
 
-    def _drop_longest(self) -> None:
-        if len(self.waiting) > MOST_WAITING:
+    def _too_many(self) -> bool:
+        return len(self.waiting) > MOST_WAITING or (len(self.open) > MOST_OPEN and bool(self.idle))
+
+    def _trim(self) -> None:
+        self._trimming = False
+        while len(self.waiting) > MOST_WAITING:
             self._drop(next(iter(self.waiting)))
-        if len(self.open) > MOST_OPEN and self.idle:
-            self._drop(next(iter(self.idle)))
+        while len(self.open) > MOST_OPEN and self.idle:
+            longest = next(iter(self.idle))
+            self.gone(longest)
+            longest.transport.loseConnection()  # not aborted: its last answer may still be on its way
 
     def _drop(self, channel: Channel) -> None:
         self.gone(channel)
@@ -231,17 +247,55 @@ class Factory(HTTPFactory):
 
 
 class Socket(WebSocketProtocol):
-    """A websocket. Its end is seen only here: the HTTP channel is no longer asked."""
+    """A websocket. Its end is seen only here: the HTTP channel is no longer asked.
+
+    The doorbell writes its frames straight to it (``boards.live.Line``): one that was encoded once for everybody, and
+    the next only when the system has taken the one before. A client that does not read holds one frame here, not all.
+    """
 
     book: Book | None = None
+    ready = False
+    when_ready: Callable[[], None] | None = None
+    _registered = False
 
     def enter(self, book: Book) -> None:
         self.book = book
-        book.open.add(self)
+        book.sockets.add(self)
+
+    def onOpen(self) -> None:
+        super().onOpen()
+        self.transport.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
+        self.transport.unregisterProducer()  # the HTTP channel, which ended with the upgrade
+        self.transport.registerProducer(self, False)  # asked for more whenever the system has taken everything
+
+    def write(self, frame: bytes) -> None:
+        """Sends an encoded frame; only while ``ready``. At once: a turn of the reactor costs several times as much."""
+        taken = self.transport.writeSomeData(frame)
+        if taken != len(frame):
+            self.sendData(frame[taken:] if isinstance(taken, int) else frame)  # finds out what is the matter
+
+    def sendData(self, data: bytes, sync: bool = False, chopsize: int | None = None) -> None:
+        self.ready = False
+        super().sendData(data, sync, chopsize)
+
+    def resumeProducing(self) -> None:
+        if not self._registered:  # registering asks at once; the handshake's answer has not left yet
+            self._registered = True
+            return
+        if self.transport.disconnecting:
+            self.transport.unregisterProducer()  # or the transport would wait for more before it closes
+            return
+        self.ready = self.state == self.STATE_OPEN
+        if self.ready and self.when_ready is not None:
+            self.when_ready()
+
+    def stopProducing(self) -> None:
+        self.ready = False
 
     def connectionLost(self, reason: Failure) -> None:
+        self.ready = False
         if self.book is not None:
-            self.book.gone(self)
+            self.book.sockets.discard(self)
         super().connectionLost(reason)
 
     def sendHttpErrorResponse(self, code: int, reason: str, responseHeaders: Any = None) -> None:  # noqa: N803
@@ -276,6 +330,7 @@ class Server(daphne.server.Server):
         over: Any = protocol.channel if isinstance(protocol, Request) else protocol
         transport = over.transport
         scope["agentlink.unix"] = isinstance(transport.getHost(), UNIXAddress)
+        scope["agentlink.line"] = protocol  # a websocket's, for the doorbell
         return super().create_application(protocol, scope)
 
     def protocol_disconnected(self, protocol: Any) -> None:

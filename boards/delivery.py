@@ -12,22 +12,24 @@ import os
 import shlex
 import sys
 import threading
+from collections import defaultdict
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 import structlog
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Case, OuterRef, Q, Subquery, When
 
 from boards import log
 from boards.commands import execute, service
-from boards.models import Delivery, Message, Node, Outbox
+from boards.models import Delivery, Message, Node, Outbox, Position
 from boards.schemas import Receipt, RecordStep
 from boards.times import iso, now
 from peers import queries as peers
 from peers.adapters import adapter
 from peers.adapters.base import Envelope, Handed, Impossible, NotNow
+from peers.models import InboxMark
 from peers.processes import is_alive
 
 logger = structlog.get_logger(__name__)
@@ -38,7 +40,14 @@ BACK_OFF: Final = (1, 2, 5, 15, 30, 60)
 """Seconds to the next attempt after the first, second, … one that could not be made."""
 CONTENT_LIMIT: Final = 8_000
 """Bytes of composed text that go into any session; longer content is a preview with length and hash."""
-BATCH: Final = 200
+BATCH: Final = 50
+"""Copies that one pass tries, the urgent ones first: what becomes urgent meanwhile waits for no longer queue."""
+URGENT: Final = ("asap", "high")
+MARKS: Final = 500
+"""Recorded steps that are looked at in one go."""
+MARKS_READER: Final = "inbox-marks"
+PROVING: Final = frozenset({"applied", "saved", "removed"})
+"""Steps of the stores that make an event."""
 
 
 def attempt_once() -> int:
@@ -49,10 +58,14 @@ def attempt_once() -> int:
 
 
 def _due(at: datetime) -> list[Delivery]:
+    """What to try now, urgent copies first, then the oldest. Mailboxes without a session are never looked through."""
     waiting = Outbox.objects.filter(Q(next_at__gt=at) | Q(trying=True, until__gt=at)).values("key")
-    pull_only = Node.objects.filter(kind="agent", session_id="").values("node_id")
-    queued = Delivery.objects.filter(step="queued").exclude(key__in=waiting).exclude(node_id__in=pull_only)
-    return list(queued.order_by("queued_at")[:BATCH])
+    reached = Node.objects.exclude(kind="agent", session_id="").values("node_id")
+    queued = Delivery.objects.filter(step="queued", node_id__in=reached).exclude(key__in=waiting)
+    urgency = Message.objects.filter(message_id=OuterRef("message_id")).annotate(
+        urgency=Case(*(When(priority=word, then=place) for place, word in enumerate(URGENT)), default=len(URGENT))
+    )
+    return list(queued.annotate(urgency=Subquery(urgency.values("urgency"))).order_by("urgency", "queued_at")[:BATCH])
 
 
 def _expire(at: datetime) -> None:
@@ -125,6 +138,7 @@ def _postpone(copy: Delivery, reason: str) -> None:
     with log.writer() as at:
         row = Outbox.objects.get(key=copy.key)
         wait = BACK_OFF[min(row.attempts, len(BACK_OFF)) - 1]
+        row.noted_at = row.noted_at if row.last_reason == reason else at
         row.trying, row.until, row.last_reason = False, None, reason
         row.next_at = at + timedelta(seconds=wait)
         row.save()
@@ -148,30 +162,55 @@ def _record(copy: Delivery, step: str, *, adapter: str = "", reason: str = "") -
 
 
 def record_progress() -> int:
-    """Turns what the stores prove (applied, removed) into events; returns how many were new."""
-    copies = {
-        copy.key: copy for copy in Delivery.objects.filter(step__in=["queued", "handed"]).exclude(adapter="panel")
-    }
-    sessions = {node.node_id: node for node in Node.objects.exclude(session_id="")}
+    """Turns what the stores prove (applied, removed) into events; returns how many were new.
+
+    Looks at what the scans have recorded since the last time, however many copies are open.
+    """
     recorded = 0
-    for copy in copies.values():
-        node = sessions.get(copy.node_id)
-        if node is None:
-            continue
-        steps = {
-            mark.step for mark in peers.marks(copy.message_id) if mark.session_id == f"{node.source}:{node.session_id}"
-        }
-        recorded += _progress(copy, steps)
+    while marks := peers.marks_after(_position(), MARKS):
+        receipts = [receipt for receipt in map(_proved, _marked(marks)) if receipt is not None]
+        recorded += sum(receipt.outcome == "applied" for receipt in receipts)
+        if any(receipt.outcome == "failed" for receipt in receipts):
+            break  # the store could not take it: these are looked at again
+        _advance(marks[-1].id)
     return recorded
 
 
-def _progress(copy: Delivery, steps: set[str]) -> bool:
+def _position() -> int:
+    return Position.objects.filter(reader=MARKS_READER).values_list("position", flat=True).first() or 0
+
+
+def _advance(position: int) -> None:
+    """Never backwards: another process may have read on meanwhile."""
+    with log.writer():
+        Position.objects.get_or_create(reader=MARKS_READER, defaults={"position": 0})
+        Position.objects.filter(reader=MARKS_READER, position__lt=position).update(position=position)
+
+
+def _marked(marks: list[InboxMark]) -> list[tuple[Delivery, set[str]]]:
+    """The open copies that these marks speak of, each with every step that its own session's store has proved."""
+    ids = {mark.message_id for mark in marks if mark.step in PROVING}
+    copies = Delivery.objects.filter(message_id__in=ids, step__in=["queued", "handed"]).exclude(adapter="panel")
+    found = list(copies)
+    nodes = Node.objects.exclude(session_id="").in_bulk({copy.node_id for copy in found})
+    steps: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for mark in peers.marks_of({copy.message_id for copy in found}):
+        steps[mark.message_id, mark.session_id].add(mark.step)
+    return [
+        (copy, steps[copy.message_id, f"{node.source}:{node.session_id}"])
+        for copy in found
+        if (node := nodes.get(copy.node_id)) is not None
+    ]
+
+
+def _proved(marked: tuple[Delivery, set[str]]) -> Receipt | None:
+    copy, steps = marked
     if steps & {"applied", "saved"}:
-        return _record(copy, "applied").outcome == "applied"
+        return _record(copy, "applied")
     if "removed" in steps:
         reason = "It was removed from the session's inbox before the agent read it."
-        return _record(copy, "undeliverable", reason=reason).outcome == "applied"
-    return False
+        return _record(copy, "undeliverable", reason=reason)
+    return None
 
 
 # --- what goes into a session --------------------------------------------------------------------------------------
@@ -213,10 +252,18 @@ def compose(message: Message, node_id: str) -> str:
         f"type: {message.message_type}",
         *([f"contract: {message.contract_id}"] if message.contract_id else []),
         *([f"task: {message.task_id}"] if message.task_id else []),
+        f"content ends with the line: {fence(message.message_id, node_id)}",
     ]
-    tail = ["", CLOSING, WARNING, ANSWERS, f"  {answer_line(message.message_id, node_id)}"]
+    answer = f"  {answer_line(message.message_id, node_id)}"
+    tail = [fence(message.message_id, node_id), "", CLOSING, WARNING, ANSWERS, answer]
     fixed = len("\n".join([*head, "content: ", *tail]).encode())
     return "\n".join([*head, f"content: {_fitting(message, CONTENT_LIMIT - fixed, node_id)}", *tail])
+
+
+def fence(message_id: str, node_id: str) -> str:
+    """The line after which nothing is the peer's any more. Nobody can write it who does not hold this home's secret."""
+    secret = f"fence\0{settings.SECRET_KEY}\0{message_id}\0{node_id}"
+    return f"end-of-content-{hashlib.sha256(secret.encode()).hexdigest()[:24]}"
 
 
 def _fitting(message: Message, room: int, node_id: str) -> str:

@@ -12,13 +12,15 @@ import math
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any, Final, Protocol
 
 import structlog
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import connection
+from django.db.models import Max
 from django.urls import path
 
 from boards import log, words
@@ -45,7 +47,7 @@ BOARD_ALL: Final = (
     "owners",
 )
 """Every region of a board's page, in the order in which a page fetches them: first what a person waits for."""
-HOME_ALL: Final = ("needs", "overview", "boards", "count", "collaborators")
+HOME_ALL: Final = ("needs", "overview", "boards", "count", "collaborators", "abroad")
 """Every region of the home and of the frame around each page."""
 REGIONS: Final[dict[str, tuple[str, ...]]] = {
     "board": BOARD_ALL,
@@ -56,11 +58,12 @@ REGIONS: Final[dict[str, tuple[str, ...]]] = {
     "blocker": ("contracts", "evidence", "blockers", "ownership", "needs"),
     "summary": ("ownership",),
     "identity": BOARD_ALL,
+    "payload": BOARD_ALL,
     "peer": BOARD_ALL,
 }
 """Which regions of a board's page an event of each noun can change; a noun that is not here changes all."""
 HOME_REGIONS: Final[dict[str, tuple[str, ...]]] = {
-    "board": ("needs", "overview", "boards", "count"),
+    "board": ("needs", "overview", "boards", "count", "abroad"),
     "contract": ("needs", "overview", "boards", "count"),
     "task": ("needs", "overview", "boards", "count"),
     "message": ("needs", "overview", "boards", "count"),
@@ -68,6 +71,7 @@ HOME_REGIONS: Final[dict[str, tuple[str, ...]]] = {
     "blocker": ("needs", "overview", "boards", "count"),
     "summary": ("overview", "boards"),
     "identity": HOME_ALL,
+    "payload": HOME_ALL,
     "peer": HOME_ALL,
 }
 """The same for the home. Boards are listed by their latest change, so every event moves them."""
@@ -79,8 +83,31 @@ WAITING_REGIONS: Final = ("messages",)
 WAKE_SECONDS: Final = 0.080
 """From the doorbell to the delivery's turn: whoever was rung fetches first."""
 
-committed = threading.Event()
-"""Set soon after something new stands in the log; wakes the delivery."""
+_woken: Final[list[threading.Event]] = []
+
+
+def subscribe() -> threading.Event:
+    """An event of the caller's own that is set soon after something new stands in the log, whoever wrote it."""
+    woken = threading.Event()
+    _woken.append(woken)
+    return woken
+
+
+def unsubscribe(woken: threading.Event) -> None:
+    """The reader has ended."""
+    _woken.remove(woken)
+
+
+class Line(Protocol):
+    """A websocket's connection, as the server in front gives it (``scope["agentlink.line"]``)."""
+
+    ready: bool
+    """Open, and everything that was written has left."""
+    when_ready: Callable[[], None] | None
+    """Called each time it becomes ready again."""
+
+    def write(self, frame: bytes) -> None:
+        """Sends an encoded frame; only while ``ready``."""
 
 
 class Registry:
@@ -109,8 +136,9 @@ class Registry:
 
     def _ring(self, frames: dict[str, str]) -> None:
         for topic, frame in frames.items():
+            encoded = _encoded(frame)
             for socket in list(self._sockets.get(topic, ())):
-                socket.ring(frame)
+                socket.ring(frame, encoded)
 
     def topics(self) -> list[str]:
         """Every board (and the home) that somebody looks at."""
@@ -124,6 +152,8 @@ class Doorbell(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no
     """``/ws/boards/<id>`` and ``/ws/home``. Nothing that a client sends is looked at."""
 
     topic: str = HOME
+    _missed: str | None = None
+    """What a client that does not keep up has still to hear: one frame that stands for all."""
 
     async def connect(self) -> None:
         """Accepts members (and the person); the guard in front has checked Host, Origin and session."""
@@ -133,26 +163,29 @@ class Doorbell(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no
             await self.close()
             return
         self.topic = board_id
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._line: Line = self.scope["agentlink.line"]
+        self._line.when_ready = self._catch_up
         registry.add(board_id, self)
         await self.accept()
-        await self.send(text_data=_frame(board_id, revision, ()))
+        hello = _frame(board_id, revision, ())
+        self.ring(hello, _encoded(hello))
 
-    def ring(self, frame: str) -> None:
-        """Writes one frame; a socket that is closing loses it without harm."""
-        task = asyncio.get_running_loop().create_task(self._send(frame))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def ring(self, frame: str, encoded: bytes) -> None:
+        """Writes one frame, or keeps what it says until the client has read what it got before."""
+        if self._line.ready:
+            self._line.write(encoded)
+        else:
+            self._missed = _merged(self._missed, frame)
 
-    async def _send(self, frame: str) -> None:
-        try:
-            await self.send(text_data=frame)
-        except Exception as error:  # the peer went away between ring and write
-            logger.debug("socket_gone", error=str(error))
+    def _catch_up(self) -> None:
+        if self._missed is not None:
+            frame, self._missed = self._missed, None
+            self._line.write(_encoded(frame))
 
     async def disconnect(self, code: int) -> None:
         """Forgets the socket."""
-        if hasattr(self, "_tasks"):
+        if hasattr(self, "_line"):
+            self._line.when_ready = None  # it and this point at each other
             registry.remove(self.topic, self)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
@@ -183,12 +216,37 @@ def _frame(board_id: str, revision: int, regions: tuple[str, ...]) -> str:
     return json.dumps({"board": board_id or None, "revision": revision, "regions": list(regions)})
 
 
+def _merged(earlier: str | None, later: str) -> str:
+    """One frame that rings for two: the later's revision, the regions of both in the order to fetch them."""
+    if earlier is None:
+        return later
+    frame = json.loads(later)
+    named = {*json.loads(earlier)["regions"], *frame["regions"]}
+    every = dict.fromkeys((*BOARD_ALL, *HOME_ALL))
+    return json.dumps({**frame, "regions": [name for name in every if name in named]})
+
+
+def _encoded(frame: str) -> bytes:
+    """The bytes of a websocket's text frame as a server sends it (RFC 6455, 5.2); a frame here is always short."""
+    payload = frame.encode()
+    length = bytes([len(payload)]) if len(payload) < 126 else bytes([126]) + len(payload).to_bytes(2, "big")
+    return b"\x81" + length + payload
+
+
 def follow(stop: threading.Event) -> None:
     """Waits for commits of this or any other process and rings. Runs until ``stop`` is set."""
+    bell = log.subscribe()
+    try:
+        _follow(stop, bell)
+    finally:
+        log.unsubscribe(bell)
+
+
+def _follow(stop: threading.Event, bell: threading.Event) -> None:
     position, waiting, version, wake = log.last_position(), _waiting(), _data_version(), math.inf
     while not stop.is_set():
-        rung = log.bell.wait(POLL_SECONDS)
-        log.bell.clear()
+        rung = bell.wait(POLL_SECONDS)
+        bell.clear()
         seen = _data_version()
         if rung or seen != version:
             version, before = seen, position
@@ -198,7 +256,8 @@ def follow(stop: threading.Event) -> None:
                 wake = min(wake, time.monotonic() + WAKE_SECONDS)
             stop.wait(REST_SECONDS)
         if time.monotonic() >= wake:
-            committed.set()
+            for woken in tuple(_woken):
+                woken.set()
             wake = math.inf
 
 
@@ -250,17 +309,21 @@ def presence_changed() -> None:
     _ring(registry.topics(), PRESENCE_REGIONS)
 
 
-def _announce_waiting(known: dict[str, str]) -> dict[str, str]:
+def _announce_waiting(known: datetime | None) -> datetime | None:
     """Rings the boards with copies that wait for another reason than before; that never enters the log either."""
-    found = _waiting()
-    keys = [key for key, reason in found.items() if known.get(key) != reason]
-    if keys:
-        _ring(Delivery.objects.filter(key__in=keys).values_list("board_id", flat=True).distinct(), WAITING_REGIONS)
-    return found
+    last = _waiting()
+    if last is None or last == known:
+        return known
+    noted = Outbox.objects.filter(noted_at__gt=known) if known else Outbox.objects.filter(noted_at__isnull=False)
+    keys = noted.order_by("noted_at").values("key")
+    _ring(Delivery.objects.filter(key__in=keys).values_list("board_id", flat=True).distinct(), WAITING_REGIONS)
+    return last
 
 
-def _waiting() -> dict[str, str]:
-    return dict(Outbox.objects.exclude(last_reason="").values_list("key", "last_reason"))
+def _waiting() -> datetime | None:
+    """When the delivery last noted why a copy waits."""
+    last: datetime | None = Outbox.objects.aggregate(at=Max("noted_at"))["at"]
+    return last
 
 
 def _ring(topics: Iterable[str], regions: tuple[str, ...]) -> None:

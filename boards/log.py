@@ -7,7 +7,6 @@ data; the data is covered by ``dataDigest``, so that a leaked payload can be era
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import threading
@@ -18,34 +17,38 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+import structlog
 from django.db import DatabaseError, connection, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.dispatch import receiver
 
 from boards import projections, rows
-from boards.events import EVENTS, EventData, Recorded
+from boards.digests import canonical as canonical
+from boards.digests import remainder
+from boards.digests import sha256 as sha256
+from boards.events import EVENTS, EventData, PayloadErased, Recorded
 from boards.models import BOARD_PROJECTIONS, HOME_PROJECTIONS, Event
 from boards.times import iso, parse
 from boards.times import now as now
 from boards.words import HOME_STREAM
 
-bell = threading.Event()
-"""Set after each commit of this process; the follower clears it."""
+logger = structlog.get_logger(__name__)
+
 _mine = threading.local()
+_bells: Final[list[threading.Event]] = []
 
 
-_encode: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
+def subscribe() -> threading.Event:
+    """An event of the caller's own that is set after each commit of this process; whoever waits clears it."""
+    bell = threading.Event()
+    _bells.append(bell)
+    return bell
 
 
-def canonical(value: Any) -> str:
-    """The one JSON form that is digested: ASCII, sorted keys, no spaces."""
-    return _encode(value)
-
-
-def sha256(text: str) -> str:
-    """Hex digest of an ASCII text."""
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+def unsubscribe(bell: threading.Event) -> None:
+    """The reader has ended."""
+    _bells.remove(bell)
 
 
 @contextmanager
@@ -56,7 +59,8 @@ def writer() -> Iterator[datetime]:
     """
     with _turn(), transaction.atomic():
         yield now()
-    bell.set()
+    for bell in _bells:
+        bell.set()
 
 
 @contextmanager
@@ -114,19 +118,66 @@ def append(stream: str, new: list[EventData], *, actor: str, origin: dict[str, A
         event_id = f"evt-{uuid.uuid4()}"
         previous = _insert(event_id, record, origin_text, previous)
         projections.apply(record)
+        if isinstance(data, PayloadErased):
+            _erase(stream, data)
         appended.append(Appended(event_id, record))
     return appended
 
 
-def _insert(event_id: str, record: Recorded, origin: str, previous: str) -> str:
-    data = canonical(record.data.body())
+def restore(
+    stream: str,
+    kind: str,
+    data: dict[str, Any],
+    *,
+    event_id: str,
+    version: int,
+    actor: str,
+    origin: dict[str, Any],
+    at: datetime,
+) -> None:
+    """Adds an event that the board's folder kept, with its id, time and data; position and digest are this log's own.
+
+    Only inside :func:`writer`. What a folder says must have been checked before.
+    """
+    revision, previous = head(stream)
+    record = Recorded(stream, revision + 1, last_position() + 1, at, actor, EVENTS[kind].model_validate(data))
+    _insert(event_id, record, canonical(origin), previous, kept=(canonical(data), version))
+    projections.apply(record)
+
+
+def _erase(stream: str, erasing: PayloadErased) -> None:
+    """Takes the texts out of events that were just declared erased, and out of every row that was made of them."""
+    for one in erasing.erased:
+        row = Event.objects.get(event_id=one.event_id)
+        Event.objects.filter(pk=row.pk).update(data=canonical(remainder(json.loads(row.data))))
+    rebuild(stream)
+
+
+def scrub() -> None:
+    """After an erasure: no free page and no frame of the write-ahead log keeps the text either.
+
+    Rewrites the whole file. When somebody holds it for too long, that is logged; the next erasure does it again.
+    """
+    try:
+        with _turn(), connection.cursor() as cursor:
+            cursor.execute("VACUUM")
+            busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    except DatabaseError as error:
+        logger.error("scrub_failed", error=str(error))
+        return
+    if busy:
+        logger.error("scrub_incomplete", reason="a reader held the write-ahead log")
+
+
+def _insert(event_id: str, record: Recorded, origin: str, previous: str, kept: tuple[str, int] | None = None) -> str:
+    data, version = kept or (canonical(record.data.body()), record.data.version)
     columns = {
         "position": record.position,
         "event_id": event_id,
         "stream": record.board_id,
         "revision": record.revision,
         "type": record.data.type,
-        "version": record.data.version,
+        "version": version,
         "at": iso(record.at),
         "actor": record.actor,
         "origin": origin,
@@ -213,13 +264,21 @@ def verify() -> list[str]:
     """Checks every chain and every payload; returns one sentence for each fault, none when all is well."""
     faults: list[str] = []
     last: dict[str, tuple[int, str]] = {}
+    erased = _remainders()
     for row in Event.objects.order_by("position").iterator():
-        faults.extend(_faults(row, *last.get(row.stream, (0, ""))))
+        faults.extend(_faults(row, *last.get(row.stream, (0, "")), erased))
         last[row.stream] = (row.revision, row.digest)
     return faults
 
 
-def _faults(row: Event, revision: int, previous: str) -> Iterator[str]:
+def _remainders() -> dict[str, str]:
+    """By event, the digest that its data must have since its payload was erased; what says so is digested too."""
+    rows_of = Event.objects.filter(type=PayloadErased.type)
+    events = [PayloadErased.model_validate_json(row.data) for row in rows_of]
+    return {one.event_id: one.remainder_digest for event in events for one in event.erased}
+
+
+def _faults(row: Event, revision: int, previous: str, erased: dict[str, str]) -> Iterator[str]:
     name = f"Event {row.event_id} (position {row.position}, {row.stream or 'home stream'})"
     columns = {field.attname: getattr(row, field.attname) for field in Event._meta.concrete_fields}
     if row.revision != revision + 1:
@@ -228,5 +287,5 @@ def _faults(row: Event, revision: int, previous: str) -> Iterator[str]:
         yield f"{name} does not follow the event before it: its previous digest differs."
     if row.digest != sha256(canonical(_digested(columns))):
         yield f"{name} was changed: its digest does not match."
-    if row.data_digest != sha256(row.data):
+    if erased.get(row.event_id, row.data_digest) != sha256(row.data):
         yield f"{name} has a changed payload: its data digest does not match."

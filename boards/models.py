@@ -16,7 +16,11 @@ class Row(models.Model):
 
 
 class Event(Row):
-    """One line of the log. ``stream`` is the board id, or empty for the home stream; never updated."""
+    """One line of the log. ``stream`` is the board id, or empty for the home stream.
+
+    Never updated, but for the payload that a person erased: ``data`` then has no texts any more, and
+    ``data_digest`` still speaks of what stood there.
+    """
 
     position = models.BigIntegerField(primary_key=True)
     event_id = models.CharField(max_length=64, unique=True)
@@ -68,7 +72,11 @@ class Node(Row):
     revision = models.BigIntegerField()
 
     class Meta:
-        indexes = (models.Index(fields=["source", "session_id"]),)
+        indexes = (
+            models.Index(fields=["source", "session_id"]),
+            models.Index(fields=["session_id"], name="node_session"),
+            models.Index(fields=["kind"], name="node_kind"),
+        )
 
 
 class Discovery(Row):
@@ -98,6 +106,7 @@ class Board(Row):
     report = models.JSONField(null=True)
     project_name = models.CharField(max_length=200, blank=True)
     project_key = models.CharField(max_length=64, blank=True)
+    adopted_from = models.CharField(max_length=16, blank=True)
     revision = models.BigIntegerField()
     head = models.BigIntegerField()
 
@@ -132,6 +141,8 @@ class Contract(Row):
     rejected_by = models.CharField(max_length=64, blank=True)
     reason = models.TextField(blank=True)
     text_revision = models.IntegerField(default=1)
+    trust = models.CharField(max_length=32, blank=True)
+    stated_sender = models.CharField(max_length=200, blank=True)
     resumes_as = models.CharField(max_length=16, blank=True)
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
@@ -153,6 +164,8 @@ class Task(Row):
     lease_until = models.DateTimeField(null=True, db_index=True)
     claimed_at = models.DateTimeField(null=True)
     last_holder = models.CharField(max_length=64, blank=True)
+    offered_to = models.CharField(max_length=64, blank=True)
+    offer_note = models.TextField(blank=True)
     revision = models.BigIntegerField()
 
 
@@ -175,6 +188,9 @@ class Message(Row):
     expires_at = models.DateTimeField(null=True)
     chain_origin = models.CharField(max_length=64)
     hops = models.IntegerField()
+    trust = models.CharField(max_length=32, blank=True)
+    stated_sender = models.CharField(max_length=200, blank=True)
+    stated_to = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField()
     position = models.BigIntegerField()
     revision = models.BigIntegerField()
@@ -183,19 +199,29 @@ class Message(Row):
         indexes = (
             models.Index(fields=["board_id", "position"]),
             models.Index(fields=["sender", "created_at"]),
+            models.Index(fields=["board_id"], condition=models.Q(requires_ack=True), name="message_asking"),
+            models.Index(fields=["expires_at"], condition=models.Q(expires_at__isnull=False), name="message_expiring"),
+            models.Index(fields=["contract_id"], condition=models.Q(contract_id__isnull=False), name="message_about"),
         )
 
 
 class Delivery(Row):
-    """Projection: one recipient's copy of a message, and a time for each step."""
+    """Projection: one recipient's copy of a message, and a time for each step.
+
+    What its message says of it is kept here too, so that "unanswered requests between these two" is one index.
+    """
 
     key = models.CharField(max_length=140, primary_key=True)
     message_id = models.CharField(max_length=64, db_index=True)
     board_id = models.CharField(max_length=64, db_index=True)
     node_id = models.CharField(max_length=64)
+    sender = models.CharField(max_length=64, blank=True)
+    message_type = models.CharField(max_length=32, blank=True)
+    requires_ack = models.BooleanField(default=False)
     step = models.CharField(max_length=16)
     adapter = models.CharField(max_length=40, blank=True)
     answer = models.CharField(max_length=24, blank=True)
+    unverified_answer = models.CharField(max_length=64, blank=True)
     note = models.TextField(blank=True)
     reason = models.TextField(blank=True)
     queued_at = models.DateTimeField()
@@ -205,7 +231,11 @@ class Delivery(Row):
     ended_at = models.DateTimeField(null=True)
 
     class Meta:
-        indexes = (models.Index(fields=["step"]), models.Index(fields=["node_id", "step"]))
+        indexes = (
+            models.Index(fields=["step"]),
+            models.Index(fields=["node_id", "step"]),
+            models.Index(fields=["sender", "node_id", "step"], name="delivery_between"),
+        )
 
 
 class Evidence(Row):
@@ -227,6 +257,8 @@ class Evidence(Row):
     judged_by = models.CharField(max_length=64, blank=True)
     judged_at = models.DateTimeField(null=True)
     note = models.TextField(blank=True)
+    trust = models.CharField(max_length=32, blank=True)
+    stated_sender = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField()
     revision = models.BigIntegerField()
 
@@ -278,6 +310,29 @@ class Outbox(Row):
     attempts = models.IntegerField(default=0)
     next_at = models.DateTimeField(db_index=True)
     last_reason = models.TextField(blank=True)
+    noted_at = models.DateTimeField(null=True, db_index=True)
+    """When ``last_reason`` became what it is; whoever shows it looks only at what was noted since."""
+
+
+class Position(Row):
+    """How far a reader of something that only grows has come; not a projection, and lost without harm."""
+
+    reader = models.CharField(max_length=40, primary_key=True)
+    position = models.BigIntegerField()
+
+
+class FolderCursor(Row):
+    """The board folder's bookkeeping for one board (``board_id`` is empty for the home's own files); not a projection.
+
+    Lost without harm: the files are read again from their beginning, and nothing is written or taken in twice.
+    """
+
+    board_id = models.CharField(max_length=120, primary_key=True)
+    exported = models.BigIntegerField(default=0)
+    files = models.JSONField(default=dict)
+    stamps = models.JSONField(default=dict)
+    problems = models.JSONField(default=list)
+    taken = models.IntegerField(default=0)
 
 
 HOME_PROJECTIONS: tuple[type[models.Model], ...] = (Node, Discovery)

@@ -35,6 +35,7 @@ from boards.schemas import (
 from boards.times import now
 from evidence import checks
 from evidence.artifacts import Artifact, Artifacts, derive
+from evidence.checks.verdicts import parse_time
 from evidence.files import FileRefused, Pointer, Roots, locate, open_pointer
 from evidence.previews import Preview
 from evidence.previews import preview as preview_of
@@ -52,8 +53,11 @@ PENDING: Final = timedelta(seconds=15)
 # --- what a session has to show ------------------------------------------------------------------------------------
 
 
-def artifacts(session_id: str) -> Artifacts:
-    """A session's artifacts, newest first, derived from its events. Raises :class:`Refused` for no such session."""
+def artifacts(session_id: str, wanted: str = "") -> Artifacts:
+    """A session's artifacts, newest first, derived from its events; the one that is ``wanted`` however old it is.
+
+    Raises :class:`Refused` for no such session.
+    """
     row = peers.session(session_id)
     if row is None or not row.present:
         raise Refused("unknown_session", f"No store on this machine has a session {session_id[:80]!r}.")
@@ -65,6 +69,7 @@ def artifacts(session_id: str) -> Artifacts:
         project_root=_path(roots.project_root if roots else ""),
         command_cwd=_path(roots.command_cwd if roots else ""),
         clean=cleaner(session_id),
+        wanted=wanted,
     )
 
 
@@ -74,7 +79,7 @@ def _path(text: str) -> Path | None:
 
 def artifact(session_id: str, artifact_id: str) -> Artifact:
     """One artifact. Raises :class:`Refused` when the session has no such artifact (any more)."""
-    found = artifacts(session_id).by_id(artifact_id)
+    found = artifacts(session_id, artifact_id).by_id(artifact_id)
     if found is None:
         raise Refused("unknown_artifact", f"The session {session_id} has no artifact {artifact_id[:80]!r}.")
     return found
@@ -170,6 +175,14 @@ def _stated(pointer: Pointer, session_id: str) -> FilePointer:
         size_bytes=size,
         sha256=digest.hexdigest(),
     )
+
+
+def named_file(path: str, session_id: str) -> FilePointer | None:
+    """A file that somebody names, with the size and hash that it has now; none outside the session's own folders."""
+    try:
+        return _stated(locate(path, roots_of(session_id)), session_id) if path and roots_of(session_id) else None
+    except (FileRefused, ValueError, OSError):
+        return None
 
 
 def attach_file(
@@ -344,9 +357,12 @@ def _facts(bundle: Evidence, session_id: str, *, with_url: bool) -> checks.Bundl
 def _events(session_id: str, facts: checks.BundleFacts) -> Iterator[Any]:
     """Only the events that the bundle speaks of: a log may be larger than memory."""
     row = peers.session(session_id)
-    wanted = {fact.event_type for fact in facts.events}
+    wanted = {(fact.event_type, parse_time(fact.timestamp)) for fact in facts.events}
+    types = {kind for kind, _ in wanted}
     if row is not None:
-        yield from (event for event in adapter(row.source).events(session_id) if event.type in wanted)
+        for event in adapter(row.source).events(session_id):
+            if event.type in types and (event.type, parse_time(event.timestamp)) in wanted:
+                yield event
 
 
 def _claimed_at(bundle: Evidence) -> datetime | None:

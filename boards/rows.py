@@ -149,14 +149,20 @@ def _test(fields: Fields, name: str, size: int) -> str:
     return f'"{fields[name].column}" {">" if comparison == "gt" else "="} ?'
 
 
-def _read(model: type[models.Model], names: tuple[str, ...], filters: dict[str, Any], tail: str) -> list[list[Any]]:
+def _sizes(filters: dict[str, Any]) -> tuple[Sizes, list[Any]]:
+    """The form of the filters, and their values in order."""
     sizes: list[tuple[str, int]] = []
     values: list[Any] = []
     for name, value in filters.items():
         several = isinstance(value, list)
         sizes.append((name, len(value) if several else -1))
         values += value if several else [value]
-    sql, write, read = _query(model, names, tuple(sizes), tail)
+    return tuple(sizes), values
+
+
+def _read(model: type[models.Model], names: tuple[str, ...], filters: dict[str, Any], tail: str) -> list[list[Any]]:
+    sizes, values = _sizes(filters)
+    sql, write, read = _query(model, names, sizes, tail)
     return [_change(list(row), read) for row in _run(sql, _change(values, write))]
 
 
@@ -170,6 +176,18 @@ def fetch(model: type[M], **filters: Any) -> list[M]:
     """The rows that fit, in the order of their keys."""
     names, order = _whole(model)
     return [model.from_db("default", names, row) for row in _read(model, names, filters, order)]
+
+
+def count(model: type[models.Model], **filters: Any) -> int:
+    """How many rows fit."""
+    sql, write, values = _counting(model, filters)
+    return int(_run(sql, _change(values, write))[0][0])
+
+
+def _counting(model: type[models.Model], filters: dict[str, Any]) -> tuple[str, Changes, list[Any]]:
+    sizes, values = _sizes(filters)
+    sql, write, _ = _query(model, (model._meta.pk.attname,), sizes, "")
+    return f"SELECT COUNT(*) FROM ({sql})", write, values  # noqa: S608
 
 
 def last(model: type[models.Model], *names: str, by: str, **filters: Any) -> list[Any] | None:

@@ -50,8 +50,9 @@ def message(row: Message, deliveries: list[Delivery]) -> dict[str, Any]:
 
 
 def delivery(row: Delivery) -> dict[str, Any]:
-    """One recipient's copy; a time for each step that was proven."""
-    return body(row)
+    """One recipient's copy; a time for each step that was proven. What its message says stands at the message."""
+    of_message = ("sender", "messageType", "requiresAck")
+    return {name: value for name, value in body(row).items() if name not in of_message}
 
 
 def entity(row: models.Model) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from typing import Final, Literal
 
 ID: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
 """What AgentLink itself makes (to be matched from the start). ``..`` is refused besides."""
+BOARD_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}\Z")
+"""What AgInTiFlow makes, for the boards that were its own. ``..`` is refused besides."""
 SLUG_LENGTH: Final = 48
 
 Role = Literal["observer", "worker", "supervisor", "human"]
@@ -56,6 +58,8 @@ Priority = Literal["low", "normal", "high", "asap"]
 Answer = Literal["accepted", "blocked", "needs_clarification", "evidence", "read"]
 FINAL_STEPS: Final[frozenset[str]] = frozenset({"acknowledged", "expired", "undeliverable", "withdrawn", "refused"})
 """Steps that nothing follows."""
+OPEN_STEPS: Final = ("queued", "handed", "applied")
+"""Steps that an answer may still follow."""
 STEP_ORDER: Final[dict[str, int]] = {"queued": 0, "handed": 1, "applied": 2, "acknowledged": 3}
 
 Verdict = Literal["unverified", "verified", "rejected", "stale", "unavailable"]
@@ -64,6 +68,13 @@ TEXT_LIMIT: Final = 200_000
 """Bytes of UTF-8 in one text; more is an error that says so, never a cut."""
 TITLE_LIMIT: Final = 200
 LIST_LIMIT: Final = 100
+BOARD_ROOM: Final[dict[str, tuple[str, int]]] = {
+    "Member": ("members", 200),
+    "Contract": ("contracts", 5_000),
+    "Blocker": ("blockers", 2_000),
+    "Evidence": ("pieces of evidence", 20_000),
+}
+"""How much one board holds, so that nobody can fill it without end: the word for it, and the most."""
 LEASE_DEFAULT: Final = timedelta(minutes=30)
 LEASE_MIN: Final = timedelta(minutes=1)
 LEASE_MAX: Final = timedelta(hours=24)

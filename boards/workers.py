@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Final
 
 import structlog
 from django.db import DatabaseError, connections
 
-from boards import live
+from boards import folder, live
 from boards.commands import execute, service
 from boards.delivery import attempt_once, take_over
 from boards.discovery import scan_once
@@ -21,9 +22,13 @@ from boards.times import now
 logger = structlog.get_logger(__name__)
 
 SCAN_SECONDS: Final = 0.4
+SCAN_MOST: Final = 250
+"""Sessions that one turn reads: of thousands that are new, the latest are on the page at once."""
 TIMER_SECONDS: Final = 0.5
 DELIVERY_SECONDS: Final = 1.0
 """At the latest; a commit wakes the delivery at once."""
+FOLDER_SECONDS: Final = 1.0
+"""Between two looks at the files of the board folder."""
 RESTART_SECONDS = 1.0
 """Before a worker that failed is started again."""
 
@@ -34,6 +39,7 @@ def start(stop: threading.Event) -> list[threading.Thread]:
         ("follower", live.follow),
         ("delivery", _deliver),
         ("scanner", _scan),
+        ("folder", _keep_folder),
         ("timer", _time),
     )
     threads = [threading.Thread(target=_run, args=(name, job, stop), name=name, daemon=True) for name, job in jobs]
@@ -58,15 +64,35 @@ def _run(name: str, job: Callable[[threading.Event], None], stop: threading.Even
 
 def _deliver(stop: threading.Event) -> None:
     take_over()
-    while not stop.is_set():
-        attempt_once()
-        live.committed.wait(DELIVERY_SECONDS)
-        live.committed.clear()
+    woken = live.subscribe()
+    try:
+        while not stop.is_set():
+            attempt_once()
+            woken.wait(DELIVERY_SECONDS)
+            woken.clear()
+    finally:
+        live.unsubscribe(woken)
+
+
+def _keep_folder(stop: threading.Event) -> None:
+    """Writes soon after each commit; looks once a second for what others wrote."""
+    woken = live.subscribe()
+    try:
+        looked = 0.0
+        while not stop.is_set():
+            look = time.monotonic() - looked >= FOLDER_SECONDS
+            if look:
+                looked = time.monotonic()
+            folder.attempt_once(look=look)
+            woken.wait(FOLDER_SECONDS)
+            woken.clear()
+    finally:
+        live.unsubscribe(woken)
 
 
 def _scan(stop: threading.Event) -> None:
     while not stop.is_set():
-        found = scan_once()
+        found = scan_once(most=SCAN_MOST)
         if found.changed:
             live.presence_changed()
         stop.wait(0.0 if found.behind else SCAN_SECONDS)

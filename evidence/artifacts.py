@@ -25,6 +25,10 @@ TITLE_CHARS = 200
 INLINE_BYTES = 120_000
 """Most inline text that is looked at for one artifact; longer text is cut before it is cleaned, and only here."""
 
+MOST = 2_000
+MOST_CHARS = 32_000_000
+"""Artifacts of one session, and characters of their inline text, that are held at once; the oldest go first."""
+
 KINDS = frozenset({"image", "markdown", "text", "json", "diff", "pdf", "file"})
 _KIND_BY_SUFFIX = {
     ".png": "image", ".jpg": "image", ".jpeg": "image", ".gif": "image", ".webp": "image", ".svg": "image",
@@ -93,10 +97,14 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class Artifacts:
-    """A session's artifacts, newest first, and the id of the one that is shown first (empty when there is none)."""
+    """A session's artifacts, newest first, and the id of the one that is shown first (empty when there is none).
+
+    ``older``: how many more there are, each still found by its id.
+    """
 
     items: list[Artifact]
     selected_id: str
+    older: int = 0
 
     def by_id(self, artifact_id: str) -> Artifact | None:
         return next((item for item in self.items if item.id == artifact_id), None)
@@ -121,26 +129,51 @@ def derive(
     project_root: Path | None,
     command_cwd: Path | None,
     clean: Clean | None = None,
+    wanted: str = "",
 ) -> Artifacts:
-    """Derive every artifact of a session from its events. Opens no file; tolerates any type in any field.
+    """Derive the artifacts of a session from its events. Opens no file; tolerates any type in any field.
+
+    However long the log is, at most ``MOST`` of them are held, and the one whose id is ``wanted``.
 
     `clean` is applied to titles, paths and previews (the redactor); without it they are shown as they are.
     """
     session = _Session(session_id, session_dir, project_root, command_cwd, clean or _as_it_is)
-    found: dict[str, Artifact] = {}
+    found = _Held(wanted)
     chosen = ""
     for event in events:
         data = event.data if isinstance(event.data, Mapping) else {}
         if event.type == "canvas.selected":
             chosen = _text(data, "artifactId") or chosen
         for artifact in _DERIVED.get(event.type, _nothing)(session, event, data):
-            found[artifact.id] = artifact
-    newest_first = sorted(found.values(), key=lambda item: item.created_at, reverse=True)
+            found.add(artifact)
+    newest_first = sorted(found.items.values(), key=lambda item: item.created_at, reverse=True)
     selected_id = _selected(newest_first, chosen)
     return Artifacts(
         [replace(item, selected=item.id == selected_id) for item in newest_first],
         selected_id,
+        found.older,
     )
+
+
+class _Held:
+    """The artifacts of the events so far, as many as may be held; one that comes again takes its old place."""
+
+    def __init__(self, wanted: str) -> None:
+        self.items: dict[str, Artifact] = {}
+        self.older = 0
+        self._wanted, self._chars = wanted, 0
+
+    def add(self, artifact: Artifact) -> None:
+        before = self.items.get(artifact.id)
+        self._chars += len(artifact.content.text) - (len(before.content.text) if before else 0)
+        self.items[artifact.id] = artifact
+        while len(self.items) > MOST or (self._chars > MOST_CHARS and len(self.items) > 1):
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        oldest = next(name for name in self.items if name != self._wanted)
+        self._chars -= len(self.items.pop(oldest).content.text)
+        self.older += 1
 
 
 def _selected(items: list[Artifact], chosen: str) -> str:

@@ -17,6 +17,9 @@ from evidence.artifacts import Clean, SessionEvent, project_relative
 MAX_BYTES = 4_096
 """Of the summary as compact UTF-8 JSON."""
 
+MOST_LINES = 400
+"""Of each list, while the events are read: more than ever fits, however long the log is."""
+
 LINE_CHARS = 240
 OBJECTIVE_CHARS = 600
 
@@ -97,6 +100,17 @@ class _Reading:
     next: list[Line] = field(default_factory=list)
     blockers: list[Line] = field(default_factory=list)
     files: dict[str, Line] = field(default_factory=dict)
+    left_out: int = 0
+
+    def keep(self) -> None:
+        """Lets go of the oldest lines that cannot be shown any more."""
+        for lines in (self.done, self.next, self.blockers):
+            if len(lines) > MOST_LINES:
+                del lines[0]
+                self.left_out += 1
+        if len(self.files) > MOST_LINES:
+            del self.files[next(iter(self.files))]
+            self.left_out += 1
 
     def line(self, event: SessionEvent, text: str, limit: int = LINE_CHARS) -> Line:
         return Line(_short(self.clean(text), limit), event.type, event.timestamp)
@@ -109,6 +123,7 @@ def summarize(facts: SummaryFacts, clean: Clean) -> Summary:
         data = event.data if isinstance(event.data, Mapping) else {}
         if event.type in _READ:
             _READ[event.type](reading, event, data)
+            reading.keep()
     blockers = [replace(line, text=_short(clean(line.text), LINE_CHARS)) for line in facts.blockers]
     return _fitted(
         Summary(
@@ -122,6 +137,7 @@ def summarize(facts: SummaryFacts, clean: Clean) -> Summary:
             blockers=(*blockers, *_newest(reading.blockers)),
             evidence=facts.evidence,
             files=_newest(list(reading.files.values())),
+            left_out=reading.left_out,
         )
     )
 

@@ -11,9 +11,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 from django.db import transaction
-from django.db.models import Model
+from django.db.models import Count, Max, Model
 from django.utils import timezone
 
 from peers.adapters import adapter, sources
@@ -58,13 +59,16 @@ def scan(
     clean: Clean,
     writing: Callable[[], AbstractContextManager[object]] = nullcontext,
     now: datetime | None = None,
+    most: int | None = None,
 ) -> Scan:
     """Look at every store once. `clean` redacts all text before it is stored; `writing` surrounds each transaction.
+
+    With `most` no more sessions than that are read of each store; the rest is read by the next scans (`behind`).
 
     Never raises for what agents wrote; errors of our own database are raised.
     """
     moment = now or timezone.now()
-    found = [_Scanner(adapter(source), clean, writing, moment).scan() for source in sources()]
+    found = [_Scanner(adapter(source), clean, writing, moment).scan(most) for source in sources()]
     return Scan(
         seen=sum(one.seen for one in found),
         changed=[session_id for one in found for session_id in one.changed],
@@ -82,17 +86,20 @@ class _Scanner:
         self, store: Adapter, clean: Clean, writing: Callable[[], AbstractContextManager[object]], now: datetime
     ) -> None:
         self._store, self._clean, self._writing, self._now = store, clean, writing, now
+        self._memory = _MEMORIES.setdefault(store, _Memory())
         self._new: list[str] = []
         self._changed: list[str] = []
         self._marks: list[Mark] = []
         self._behind = False
         self._project_keys: dict[str, str] = {}
 
-    def scan(self) -> Scan:
-        glance = self._store.glance()
-        known = _known(self._store.source)
-        for names in _batches(_differing(glance, known)):
+    def scan(self, most: int | None = None) -> Scan:
+        known = self._memory.known(self._store.source)
+        glance = self._store.glance([name for name, row in known.items() if row.status == "running"])
+        differing = list(_differing(glance, known))
+        for names in _batches(differing[:most]):
             self._read(names, glance, known)
+        self._behind |= most is not None and len(differing) > most
         self._mark_gone(glance, known)
         self._age(glance, known)
         problems = [Problem(p.code, cleaned(p.sentence, self._clean, LONG), p.where) for p in glance.problems]
@@ -252,6 +259,30 @@ def facts_of(row: Session) -> SessionFacts:
         details=row.details,
         life=row.life,
     )
+
+
+class _Memory:
+    """The sessions as this process last read or wrote them, as long as no other has written any."""
+
+    def __init__(self) -> None:
+        self._mark: object = None
+        self._rows: dict[str, _Known] = {}
+
+    def known(self, source: str) -> dict[str, _Known]:
+        """What the table says. Of thousands of wide rows, mostly the same ones, only what marks a change is read."""
+        mark = _mark(source)
+        if mark != self._mark:
+            self._rows, self._mark = _known(source), mark
+        return self._rows
+
+
+_MEMORIES: WeakKeyDictionary[Adapter, _Memory] = WeakKeyDictionary()
+
+
+def _mark(source: str) -> object:
+    """Changes with every write of a session's row: each tells when it was looked at."""
+    rows = Session.objects.filter(source=source)
+    return rows.aggregate(count=Count("*"), at=Max("observed_at"))
 
 
 def _known(source: str) -> dict[str, _Known]:

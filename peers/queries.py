@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from peers.models import InboxMark, ScanMark, Session, SessionRoots
 from peers.roots import project_key as project_key
@@ -74,6 +75,29 @@ def session(session_id: str, source: str = "") -> Session | None:
     return rows.order_by("-present", "key").first()
 
 
+def sessions_of(wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Session]:
+    """These sessions, gone ones too, by (source, session id)."""
+    keys = [f"{source}:{session_id}" for source, session_id in wanted if session_id]
+    rows = Session.objects.filter(key__in=keys).defer("details", "life")
+    return {(row.source, row.session_id): row for row in rows}
+
+
+def present_without(keys: Collection[str]) -> QuerySet[Session]:
+    """The sessions that are there, but for these (`<source>:<session id>`), by latest activity."""
+    others = Session.objects.filter(present=True).exclude(key__in=keys)
+    return others.order_by(F("last_activity_at").desc(nulls_last=True), "key").defer("details", "life")
+
+
+def present_count() -> int:
+    """How many sessions are there."""
+    return Session.objects.filter(present=True).count()
+
+
+def project_count() -> int:
+    """How many projects they belong to."""
+    return Session.objects.filter(present=True).exclude(project_key="").values("project_key").distinct().count()
+
+
 def roots(session_id: str, source: str = "") -> SessionRoots | None:
     """Where the session lives: private to this machine, never to be shown or stored on a board."""
     row = session(session_id, source)
@@ -88,6 +112,16 @@ def session_ids() -> list[str]:
 def marks(message_id: str) -> list[InboxMark]:
     """Every step recorded for a message, in whatever session."""
     return list(InboxMark.objects.filter(message_id=message_id).order_by("session_id", "id"))
+
+
+def marks_after(position: int, limit: int) -> list[InboxMark]:
+    """Recorded steps of any messages after a mark's id, in the order in which they were recorded."""
+    return list(InboxMark.objects.filter(id__gt=position).order_by("id")[:limit])
+
+
+def marks_of(message_ids: Collection[str]) -> list[InboxMark]:
+    """Every step recorded for these messages, in whatever session."""
+    return list(InboxMark.objects.filter(message_id__in=message_ids))
 
 
 def freshness() -> Freshness:

@@ -1,4 +1,4 @@
-"""The command line: `agentlink`. Exit status 0 done, 2 refused or wrong usage, 3 conflict, 1 outage."""
+"""The command line: `agentlink`. Exit status 0 done, 2 refused or wrong usage, 3 conflict, 4 not yet, 1 outage."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import sys
 
 import typer
 
-from agentlink_site.cli import boards, contracts, evidence, home, messages, tasks
+from agentlink_site.cli import asking, boards, contracts, evidence, folders, home, inbox, messages, tasks, watching
 from agentlink_site.cli.app import app
 from agentlink_site.cli.desk import OUTAGE, USAGE, complain
 from agentlink_site.client import Outage
 from agentlink_site.config import ConfigError
 
-__all__ = ["app", "boards", "contracts", "evidence", "home", "main", "messages", "tasks"]
+__all__ = [
+    "app", "asking", "boards", "contracts", "evidence", "folders", "home", "inbox", "main", "messages", "tasks",
+    "watching",
+]  # fmt: skip
 
 PIPE_CLOSED = 128 + signal.SIGPIPE
 INTERRUPTED = 128 + signal.SIGINT

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import signal
 from collections.abc import Callable
 from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 
+from agentlink_site import client
 from agentlink_site.cli.desk import Desk
+from agentlink_site.config import ConfigError
 
 Function = Callable[..., None]
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 contract_app = typer.Typer(no_args_is_help=True, help="Contracts: who owns what, and which proof closes it.")
-evidence_app = typer.Typer(no_args_is_help=True, help="Evidence: attach, verify, reject.")
+evidence_app = typer.Typer(no_args_is_help=True, help="Evidence: attach, list, verify, reject.")
 app.add_typer(contract_app, name="contract")
 app.add_typer(evidence_app, name="evidence")
 
@@ -27,7 +30,28 @@ Expect = Annotated[int | None, typer.Option("--expect", metavar="N", min=0, help
 READS: Final[dict[str, Any]] = {"as_": (As, None), "as_json": (AsJson, False)}
 WRITES: Final[dict[str, Any]] = {**READS, "key": (Key, None), "expect": (Expect, None)}
 
-BoardArgument = Annotated[str, typer.Argument(metavar="BOARD", help="The board's id, or - for the one that is meant.")]
+
+def board_names(incomplete: str) -> list[str]:
+    """For the shell's completion: the boards that may be meant. Only a running server is asked: else it is too slow."""
+    try:
+        if not client.served():
+            return []
+        node = client.environment_node()
+        status, _, raw = client.call("GET", "/boards", node=node, query={"limit": "500"})
+        found = json.loads(raw)["boards"] if status == 200 else []
+    except (ConfigError, client.Outage, ValueError, KeyError):
+        return []  # a key press is no place for a complaint
+    names = [str(board["boardId"]) for board in found]
+    return [name for name in names if name.startswith(incomplete) and name.isascii() and name.isprintable()]
+
+
+BoardArgument = Annotated[
+    str,
+    typer.Argument(metavar="BOARD", help="The board's id, or - for the one that is meant.", autocompletion=board_names),
+]
+BoardOption = Annotated[
+    str, typer.Option("--board", help="The board; left out: the one that is meant.", autocompletion=board_names)
+]
 Limit = Annotated[int, typer.Option(min=1, max=500)]
 Cursor = Annotated[str, typer.Option(help="The nextCursor of the page before.")]
 For = Annotated[str | None, typer.Option("--for", metavar="NODE", help="As the local human, for this session.")]

@@ -1,4 +1,4 @@
-"""Boards: boards, board, create, invite, join, gate, close, block, resolve."""
+"""Boards: boards, board, create, invite, join, leave, gate, close, block, resolve, summarize."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentlink_site.cli import which
 from agentlink_site.cli.app import BoardArgument, Cursor, Limit, app, command
 from agentlink_site.cli.desk import Desk, Json
 from agentlink_site.cli.home import more
-from agentlink_site.cli.terminal import block, brief, line, say, table
+from agentlink_site.cli.terminal import block, brief, entry, line, say, table
 
 GATE_STATUS = {"ready": 0, "blocked": 3, "not_ready": 4}
 SHOWN_MESSAGES = 10
@@ -75,7 +75,7 @@ def _print_evidence(data: Json) -> None:
 def _print_blockers(data: Json) -> None:
     found = [b for b in data["blockers"] if b["status"] == "open"]
     for one in found:
-        say(f"Blocker {one['blockerId']} by {line(one['openedBy'])}: {line(one['summary'])}")
+        entry(f"Blocker {one['blockerId']} by {line(one['openedBy'])}: {line(one['summary'])}")
 
 
 def _print_messages(data: Json) -> None:
@@ -85,7 +85,7 @@ def _print_messages(data: Json) -> None:
     for message in data["messages"][-SHOWN_MESSAGES:]:
         steps = ", ".join(f"{line(d['nodeId'])} {d['step']}" for d in message["deliveries"])
         say()
-        say(
+        entry(
             f"{message['messageId']}  {message['createdAt']}  {message['type']} from {line(message['from'])}  ({steps})"
         )
         block(message["content"])
@@ -129,6 +129,13 @@ def join(desk: Desk, board: BoardArgument) -> None:
     desk.show(desk.give("join_board", boardId=board_id), lambda _: say(f"You are on the board {line(board_id)}."))
 
 
+@command(app, "leave", writes=True)
+def leave(desk: Desk, board: BoardArgument) -> None:
+    """Leave the board; what you hold must be released first."""
+    board_id = which.board(desk, board)
+    desk.show(desk.give("leave_board", boardId=board_id), lambda _: say(f"You left the board {line(board_id)}."))
+
+
 @command(app, "gate")
 def gate(desk: Desk, board: BoardArgument = which.THIS) -> None:
     """What is missing before the board may be closed. Exit status 0 ready, 3 blocked with evidence, 4 not ready."""
@@ -152,6 +159,22 @@ def close(desk: Desk, board: BoardArgument = which.THIS, note: Annotated[str, ty
     desk.show(reply, lambda data: say(f"Closed {data['boardId']}: {data['finalStatus']}."))
 
 
+@command(app, "summarize", writes=True)
+def summarize(
+    desk: Desk,
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="A member with a session: its id or its node's.")],
+    board: BoardArgument = which.THIS,
+) -> None:
+    """Store a summary of a session on the board, from the session's own facts, never its messages."""
+    wish = {"boardId": which.board(desk, board)}
+    desk.show(desk.post(client.at("sessions", session, "summarize"), wish), _print_summary)
+
+
+def _print_summary(data: Json) -> None:
+    say(f"Summary of {line(data['nodeId'])} on {line(data['boardId'])}:")
+    block(data["text"])
+
+
 @command(app, "block", writes=True)
 def block_(
     desk: Desk,
@@ -164,7 +187,7 @@ def block_(
 ) -> None:
     """Open a blocker."""
     board_id = which.board(desk, board, contracts=contract, tasks=task)
-    about = {"contractId": contract, "taskId": task, "stopConditionId": stop, "evidenceIds": evidence}
+    about: Json = {"contractId": contract, "taskId": task, "stopConditionId": stop, "evidenceIds": evidence}
     reply = desk.give("open_blocker", boardId=board_id, summary=summary, **about)
     desk.show(reply, lambda data: say(f"Opened the blocker {data['blockerId']}."))
 

@@ -1,4 +1,4 @@
-"""Contracts: new, show, accept, reject."""
+"""Contracts: new, show, edit, accept, reject, withdraw."""
 
 from __future__ import annotations
 
@@ -100,6 +100,55 @@ def reject(
     desk.show(
         desk.give("reject_contract", boardId=board_id, contractId=contract, reason=reason, node=for_), _print_state
     )
+
+
+@command(contract_app, "edit", writes=True)
+def edit(
+    desk: Desk,
+    board: BoardArgument,
+    contract: Contract,
+    objective: Annotated[str | None, typer.Option(help="What is to be done.")] = None,
+    owner: Annotated[list[str], typer.Option(metavar="NODE=RES,RES", help="Who owns what; all of them.")] = [],  # noqa: B006
+    requires: Annotated[list[str], typer.Option(help="Evidence that closes it; all of it.")] = [],  # noqa: B006
+    allow: Annotated[list[str], typer.Option(help="The allowed actions; all of them.")] = [],  # noqa: B006
+    stop: Annotated[list[str], typer.Option(help="The stop conditions; all of them.")] = [],  # noqa: B006
+    task: Annotated[list[str], typer.Option(help="The tasks; all of them.")] = [],  # noqa: B006
+    mutating: Annotated[bool | None, typer.Option("--mutating/--not-mutating", help="It changes something.")] = None,
+) -> None:
+    """Write a new text; every acceptance lapses. What is left out stays; '' empties a list."""
+    board_id = which.board(desk, board, contracts=contract)
+    owners = _whole(owner)
+    wish: Json = {
+        "objective": objective,
+        "owners": None if owners is None else dict(_owner(text) for text in owners),
+        "requiredEvidence": _whole(requires),
+        "allowedActions": _whole(allow),
+        "stopConditions": _whole(stop),
+        "tasks": _whole(task),
+        "mutating": mutating,
+    }
+    if all(value is None for value in wish.values()):
+        desk.refuse("usage", "Say what shall be new: --objective, --owner, --requires, --allow, --stop, --task, ...")
+    desk.show(desk.give("edit_contract", boardId=board_id, contractId=contract, **wish), _print_text)
+
+
+def _whole(given: list[str]) -> list[str] | None:
+    """A whole new list; None when nothing was said about it."""
+    return [text for text in given if text.strip()] if given else None
+
+
+def _print_text(data: Json) -> None:
+    _print_state(data)
+    say(f"It is text {data['textRevision']} now.")
+
+
+@command(contract_app, "withdraw", writes=True)
+def withdraw(
+    desk: Desk, board: BoardArgument, contract: Contract, reason: Annotated[str, typer.Option(help="Why.")] = ""
+) -> None:
+    """Take back what you proposed, before it is accepted."""
+    board_id = which.board(desk, board, contracts=contract)
+    desk.show(desk.give("withdraw_contract", boardId=board_id, contractId=contract, reason=reason), _print_state)
 
 
 def _print_state(data: Json) -> None:

@@ -1,4 +1,4 @@
-"""Evidence: attach, verify, reject."""
+"""Evidence: attach, list, verify, reject."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import typer
 
 from agentlink_site import client
 from agentlink_site.cli import which
-from agentlink_site.cli.app import BoardArgument, command, evidence_app
+from agentlink_site.cli.app import BoardArgument, Cursor, Limit, command, evidence_app
 from agentlink_site.cli.desk import Desk, Json
-from agentlink_site.cli.terminal import line, say
+from agentlink_site.cli.home import more
+from agentlink_site.cli.terminal import brief, line, say, table
 
 Evidence = Annotated[str, typer.Argument(metavar="EVIDENCE")]
 
@@ -43,6 +44,31 @@ def attach(
         "url": url,
     }
     desk.show(desk.post(client.at("boards", board_id, "evidence"), wish), _print_bundle)
+
+
+@command(evidence_app, "list")
+def list_(
+    desk: Desk,
+    board: BoardArgument = which.THIS,
+    contract: Annotated[str | None, typer.Option(help="Only of this contract.")] = None,
+    limit: Limit = 100,
+    cursor: Cursor = "",
+) -> None:
+    """The evidence of a board, newest first, each with its verdict."""
+    board_id = which.board(desk, board, contracts=contract)
+    reply = desk.get(client.at("boards", board_id, "evidence"), {"limit": limit, "cursor": cursor})
+    if contract is not None:
+        reply = reply.only("evidence", lambda one: one["contractId"] == contract)
+    desk.show(reply, _print_list)
+
+
+def _print_list(data: Json) -> None:
+    rows = [
+        (e["evidenceId"], e["nodeId"], e["contractId"], e["requirementId"], e["verdict"], brief(e["summary"]))
+        for e in data["evidence"]
+    ]
+    table(("evidence", "by", "contract", "answers", "verdict", "summary"), rows, "No evidence on this page.")
+    more(data)
 
 
 def _path(file: str) -> str:

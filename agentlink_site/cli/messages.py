@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from datetime import timedelta
 from typing import Annotated
 
 import typer
@@ -13,9 +11,8 @@ from agentlink_site.cli import which
 from agentlink_site.cli.app import BoardArgument, app, command
 from agentlink_site.cli.desk import Desk, Json
 from agentlink_site.cli.terminal import line, say
+from agentlink_site.cli.times import duration
 from boards.times import iso, now
-
-UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 @command(app, "send", writes=True)
@@ -51,10 +48,8 @@ def send(
 
 def _moment(text: str | None) -> str | None:
     """A time as the API takes it; what is no duration goes there as it is."""
-    found = re.fullmatch(r"(\d{1,6})([smhd])", text or "")
-    if found is None:
-        return text
-    return iso(now() + timedelta(**{UNITS[found[2]]: int(found[1])}))
+    length = duration(text)
+    return text if length is None else iso(now() + length)
 
 
 def _print_sent(data: Json) -> None:

@@ -1,9 +1,12 @@
-"""Tasks: claim, renew, release, complete. The claim's fencing number is kept here and sent with every later write."""
+"""Tasks: claim, renew, hand-over, release, complete.
+
+The claim's fencing number is kept here and sent with every later write.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -19,6 +22,8 @@ Fencing = Annotated[
     typer.Option("--fencing", metavar="N", help="The number that the claim returned, when it was made elsewhere."),
 ]
 Note = Annotated[str, typer.Option()]
+OVER: Final = frozenset({"release_task", "complete_task"})
+"""What ends a claim; after an offer to hand over the holder still holds."""
 
 
 @command(app, "claim", writes=True)
@@ -51,7 +56,7 @@ def _fenced(desk: Desk, kind: str, board: str, task: str, number: int | None, fo
     node = for_ or desk.me()
     known = fencing.recall(node, task) if number is None else number
     reply = desk.give(kind, boardId=board_id, taskId=task, fencing=known, node=for_, **fields)
-    if kind != "renew_task":
+    if kind in OVER:
         fencing.forget(node, task)
     return reply
 
@@ -63,6 +68,28 @@ def renew(
     """Start the lease anew from now."""
     reply = _fenced(desk, "renew_task", board, task, number, for_, leaseSeconds=lease)
     desk.show(reply, _print_claim)
+
+
+@command(app, "hand-over", writes=True)
+def hand_over(
+    desk: Desk,
+    board: BoardArgument,
+    task: Task,
+    to: Annotated[str, typer.Argument(metavar="TO", help="Who may take it; - takes the offer back.")],
+    summary: Annotated[str, typer.Option(help="What the next one has to know.")],
+    number: Fencing = None,
+    for_: For = None,
+) -> None:
+    """Offer the task to a node, which takes it with its own claim; until then the holder holds it."""
+    offered = None if to == which.THIS else to
+    reply = _fenced(desk, "hand_over_task", board, task, number, for_, to=offered, summary=summary)
+    desk.show(reply, _print_offer)
+
+
+def _print_offer(data: Json) -> None:
+    held = f"{line(data['holder'])} holds {line(data['taskId'])} until {data['leaseUntil']}"
+    to = data["offeredTo"]
+    say(f"{held}; {line(to)} takes it with `agentlink claim`." if to else f"{held}; it is offered to nobody.")
 
 
 @command(app, "release", writes=True)

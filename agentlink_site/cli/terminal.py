@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -12,7 +13,7 @@ BOX: Final = "<U+{:04X}>"
 """How a character that a terminal hides or obeys is named, in letters that every font has."""
 
 CELL: Final = 80
-"""Characters of a free text in one cell of a table."""
+"""Columns of a free text in one cell of a table."""
 FIRM: Final = 24
 """A column this narrow is not squeezed for the sake of a wide one."""
 GAP: Final = 3
@@ -31,7 +32,11 @@ def line(text: object) -> str:
 
 def brief(text: str) -> str:
     """The start of a text for one cell of a table; what follows is marked as left out."""
+    from rich.cells import cell_len
+
     first = text.split("\n", 1)[0][:CELL]
+    while cell_len(first) > CELL:  # one character of an Asian script takes two columns
+        first = first[:-1]
     return first if first == text else f"{first}\N{HORIZONTAL ELLIPSIS}"
 
 
@@ -41,9 +46,25 @@ def say(text: str = "") -> None:
 
 
 def block(text: str, indent: str = "    ") -> None:
-    """A longer text, indented, so that no line of it can pass for one of ours."""
+    """A longer text, indented, so that no line of it can pass for one of ours, also not where a screen breaks it."""
     for part in text.split("\n"):
-        say(f"{indent}{part}")
+        for row in _rows(visible(part).expandtabs(), len(indent)):
+            sys.stdout.write(f"{indent}{row}\n")
+
+
+def entry(text: str, indent: str = "    ") -> None:
+    """One line of ours that holds others' words: where the screen is too narrow, it goes on indented."""
+    first, *more = _rows(line(text), len(indent))
+    sys.stdout.write(f"{first}\n" + "".join(f"{indent}{row}\n" for row in more))
+
+
+def _rows(text: str, indent: int) -> list[str]:
+    """A line as a screen shows it; whole for a pipe."""
+    from rich.cells import chop_cells
+
+    if not sys.stdout.isatty():
+        return [text]
+    return chop_cells(text, max(FIRM, shutil.get_terminal_size().columns - indent)) or [""]
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]], empty: str) -> None:
@@ -74,7 +95,9 @@ def _drawn(heads: Sequence[str], rows: list[list[str]]) -> None:
 
 def _firm(heads: Sequence[str], rows: list[list[str]], room: int) -> list[int | None]:
     """The width that each narrow column keeps; none when the screen is too narrow for that."""
-    longest = [max(len(text) for text in column) for column in zip(heads, *rows, strict=True)]
+    from rich.cells import cell_len
+
+    longest = [max(cell_len(text) for text in column) for column in zip(heads, *rows, strict=True)]
     firm = [width if width <= FIRM else None for width in longest]
     needed = sum((width or FIRM // 2) + GAP for width in firm)
     return firm if needed <= room else [None] * len(firm)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any, Final
 
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest
 from ninja.parser import Parser
 
+from boards.edges import actor_of
+from boards.schemas import Actor, Shape
+
 DEPTH: Final = 32
+ITEMS: Final = 1000
+"""In one list, and keys in one object."""
 KEY_HEADER: Final = "Idempotency-Key"
+KEY_SHAPE: Final = r"^[!-~]{1,200}$"
+"""What the header may hold, as a pattern."""
 
 
 class Malformed(Exception):
@@ -97,8 +105,17 @@ def _check_depth(value: Any) -> None:
 
 
 def _children(item: Any) -> list[Any]:
+    if isinstance(item, dict | list) and len(item) > ITEMS:
+        raise Malformed(f"A list or object in the body has {len(item):,} items; the limit is {ITEMS:,}.")
     inner = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
     return [child for child in inner if isinstance(child, dict | list)]
+
+
+def reader(request: HttpRequest, query: type[Shape] | None = None) -> Actor:
+    """Who asks; refuses query parameters that the route does not have."""
+    fields = query.model_fields.items() if query else ()
+    only_known(request, frozenset(field.alias or name for name, field in fields))
+    return actor_of(request)
 
 
 def only_known(request: HttpRequest, names: frozenset[str]) -> None:
@@ -114,6 +131,9 @@ def only_known(request: HttpRequest, names: frozenset[str]) -> None:
 def key_of(request: HttpRequest, in_body: str | None) -> str | None:
     """The idempotency key from the body or the header; both must agree. Raises :class:`Malformed`."""
     in_header = request.headers.get(KEY_HEADER)
+    if in_header is not None and re.fullmatch(KEY_SHAPE[1:-1], in_header) is None:
+        sentence = f"The {KEY_HEADER} header holds 1 to 200 visible ASCII characters, without spaces."
+        raise Malformed(sentence, code="bad_key")
     if in_header is not None and in_body is not None and in_header != in_body:
         raise Malformed(f"The body's key and the {KEY_HEADER} header differ; send one.", code="key_mismatch")
     return in_header if in_body is None else in_body

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-import re
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Final
@@ -17,12 +14,14 @@ from boards import shapes
 from boards.api.reading import Malformed
 from boards.edges import STATUS
 from boards.queries import answers
-from boards.queries.answers import Json, Page
+from boards.queries.answers import Json
 from boards.rules import Refused
 from boards.schemas import Command, Receipt
 from boards.schemas.sentences import sentence_of
 
-FORBIDDEN: Final = frozenset({"not_allowed", "not_a_member", "role_too_low", "not_yours", "trust_too_low"})
+FORBIDDEN: Final = frozenset(
+    {"not_allowed", "not_a_member", "role_too_low", "not_yours", "panel_only", "trust_too_low"}
+)
 """Codes that say: not you."""
 CREATES: Final = frozenset(
     {
@@ -108,29 +107,3 @@ def malformed(error: Malformed) -> HttpResponse:
 def not_valid(error: ValidationError) -> HttpResponse:
     """A command whose fields are wrong."""
     return problem(400, "malformed", sentence_of(error.errors()))
-
-
-# --- pages -----------------------------------------------------------------------------------------------------------
-
-
-def page_of(limit: int, cursor: str) -> Page:
-    """The part that a cursor (opaque to callers) goes on with. Raises :class:`Malformed`."""
-    if not cursor:
-        return Page(limit)
-    try:
-        return Page(limit, _offset(base64.urlsafe_b64decode(cursor.encode("ascii"))))
-    except (UnicodeEncodeError, binascii.Error, ValueError):
-        raise Malformed("This cursor is not one that a page before it gave.", code="bad_cursor") from None
-
-
-def _offset(text: bytes) -> int:
-    match = re.fullmatch(rb"o([0-9]{1,9})", text)
-    if match is None:
-        raise ValueError("not a cursor")
-    return int(match[1])
-
-
-def paged(name: str, items: list[Json], more: bool, page: Page, at: str) -> HttpResponse:
-    """One page of a list with the cursor of the next."""
-    cursor = base64.urlsafe_b64encode(f"o{page.offset + page.limit}".encode()).decode() if more else None
-    return ok({name: items, "nextCursor": cursor, "generatedAt": at})

@@ -10,6 +10,7 @@ from typing import Any, Final
 from django.conf import settings
 
 from boards import rows
+from boards.digests import KEPT
 from boards.models import Node
 from boards.schemas import Actor, Command
 from evidence.redaction import RedactionContext, redact
@@ -21,6 +22,7 @@ RESOLVED: Final[frozenset[str]] = frozenset(
         "board_id",
         "contract_id",
         "eligible",
+        "event_ids",
         "evidence_id",
         "evidence_ids",
         "message_id",
@@ -45,6 +47,7 @@ READ: Final[frozenset[str]] = frozenset({"discover_peers"})
 """Commands of the scanner, whose texts were redacted when they were read."""
 
 NEW_IDS: Final[dict[str, str]] = {
+    "adopt_board": "board_id",
     "create_board": "board_id",
     "propose_contract": "contract_id",
     "register_node": "node_id",
@@ -94,6 +97,21 @@ def _walk(value: Any, text: Callable[[str], str], opened: bool) -> Any:
     if opened:
         return {text(str(name)): _walk(item, text, opened) for name, item in value.items()}
     return {name: item if name in RESOLVED | LISTED else _walk(item, text, opened) for name, item in value.items()}
+
+
+def clean_data(data: dict[str, Any]) -> dict[str, Any]:
+    """An event's data that comes from outside, with its texts redacted; ids, times and words of a list stay."""
+    context = RedactionContext(home=_home(), key=_key())
+    cleaned: dict[str, Any] = _texts("", data, lambda value: redact(value, context=context).text)
+    return cleaned
+
+
+def _texts(name: str, value: Any, text: Callable[[str], str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _texts(key, item, text) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_texts(name, item, text) for item in value]
+    return text(value) if isinstance(value, str) and name not in KEPT else value
 
 
 def context_for(node_id: str) -> RedactionContext:

@@ -32,6 +32,10 @@ BEFORE: Final[dict[str, Callable[[Any], None]]] = {}
 called finished (:mod:`boards.proof` puts itself here when the app starts)."""
 
 
+AFTER: Final[dict[str, Callable[[Any], None]]] = {"erase_payload": lambda _: log.scrub()}
+"""What is done outside the writer's turn once a command is applied."""
+
+
 def service(surface: words.Surface = "timer") -> Actor:
     """The actor for findings of timers, scanner and delivery worker."""
     return Actor(words.SERVICE_NODE, surface)
@@ -60,7 +64,10 @@ def execute(
             return wish
         BEFORE.get(command.kind, _nothing)(wish[0])
         with log.writer() as at:
-            return _execute(wish[0], actor, at, key, expected_revision, wish[1], said)
+            receipt = _execute(wish[0], actor, at, key, expected_revision, wish[1], said)
+        if receipt.outcome == "applied":
+            AFTER.get(command.kind, _nothing)(wish[0])
+        return receipt
     except (DatabaseError, OSError) as error:  # OSError: not even the writers' queue can be joined
         logger.error("store_failed", command=command.kind, error=str(error))
         why = error.strerror if isinstance(error, OSError) else str(error)
@@ -120,7 +127,7 @@ def _execute(
 
 
 def _world(at: datetime, actor: Actor) -> World:
-    return World(at, actor, Memory().fetch, new_id, find_session, known_sessions)
+    return World(at, actor, Memory().fetch, new_id, find_session, known_sessions, rows.count)
 
 
 def _earlier(kind: str, actor: Actor, key: str | None, digest: str) -> Receipt | None:

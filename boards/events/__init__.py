@@ -15,6 +15,7 @@ from boards.events.evidence import (
     EvidenceVerified,
     SummaryCreated,
 )
+from boards.events.foreign import BoardAdopted, MessageAnswered
 from boards.events.home import IdentityCreated, PeerDiscovered, PeerRegistered, PeerUpdated
 from boards.events.messages import (
     MessageAcknowledged,
@@ -25,26 +26,32 @@ from boards.events.messages import (
     MessageUndeliverable,
     MessageWithdrawn,
 )
+from boards.events.payload import Erased, PayloadErased
 from boards.events.work import (
     ContractAccepted,
     ContractActivated,
     ContractBlocked,
     ContractCompleted,
+    ContractEdited,
     ContractProposed,
     ContractRejected,
     ContractUnblocked,
+    ContractWithdrawn,
     TaskClaimed,
     TaskCompleted,
     TaskExpired,
+    TaskHandedOver,
     TaskReleased,
     TaskRenewed,
     TaskSpec,
+    TaskUpdated,
 )
 
 __all__ = [
     "EVENTS",
     "BlockerOpened",
     "BlockerResolved",
+    "BoardAdopted",
     "BoardClosed",
     "BoardCreated",
     "BoardInvited",
@@ -56,9 +63,12 @@ __all__ = [
     "ContractActivated",
     "ContractBlocked",
     "ContractCompleted",
+    "ContractEdited",
     "ContractProposed",
     "ContractRejected",
     "ContractUnblocked",
+    "ContractWithdrawn",
+    "Erased",
     "EventData",
     "EventPointer",
     "EvidenceAttached",
@@ -72,12 +82,14 @@ __all__ = [
     "Instant",
     "Item",
     "MessageAcknowledged",
+    "MessageAnswered",
     "MessageApplied",
     "MessageExpired",
     "MessageReceived",
     "MessageSent",
     "MessageUndeliverable",
     "MessageWithdrawn",
+    "PayloadErased",
     "PeerDiscovered",
     "PeerRegistered",
     "PeerUpdated",
@@ -86,7 +98,9 @@ __all__ = [
     "TaskClaimed",
     "TaskCompleted",
     "TaskExpired",
+    "TaskHandedOver",
     "TaskReleased",
     "TaskRenewed",
     "TaskSpec",
+    "TaskUpdated",
 ]

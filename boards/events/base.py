@@ -30,11 +30,16 @@ class EventData(BaseModel):
     """Kind and id field of the row whose own revision this event moves; none where it moves none."""
 
     def __init_subclass__(
-        cls, name: str = "", home: bool = False, entity: tuple[str, str] | None = None, **kwargs: Any
+        cls,
+        name: str = "",
+        home: bool = False,
+        entity: tuple[str, str] | None = None,
+        version: int = 1,
+        **kwargs: Any,
     ) -> None:
         super().__init_subclass__(**kwargs)
         if name:
-            cls.type, cls.home, cls.entity = f"agentlink.{name}", home, entity
+            cls.type, cls.home, cls.entity, cls.version = f"agentlink.{name}", home, entity, version
             EVENTS[cls.type] = cls
 
     def body(self) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from pydantic import Field
 from boards.events.base import Check, EventData, EventPointer, FilePointer
 
 
-class EvidenceAttached(EventData, name="evidence.attached", entity=("evidence", "evidence_id")):
-    """A bundle, unverified."""
+class EvidenceAttached(EventData, name="evidence.attached", entity=("evidence", "evidence_id"), version=2):
+    """A bundle, unverified. Since version 2 with where it came from."""
 
     evidence_id: str
     contract_id: str
@@ -22,6 +22,8 @@ class EvidenceAttached(EventData, name="evidence.attached", entity=("evidence", 
     events: list[EventPointer]
     artifacts: list[FilePointer]
     url: str = ""
+    trust: str = ""
+    stated_sender: str = ""
 
 
 class EvidenceJudged(EventData):

@@ -7,8 +7,8 @@ from pydantic import Field
 from boards.events.base import EventData, Instant
 
 
-class MessageSent(EventData, name="message.sent", entity=("message", "message_id")):
-    """Queued for each recipient."""
+class MessageSent(EventData, name="message.sent", entity=("message", "message_id"), version=2):
+    """Queued for each recipient. Since version 2 with where it came from."""
 
     message_id: str
     sender: str
@@ -25,6 +25,9 @@ class MessageSent(EventData, name="message.sent", entity=("message", "message_id
     expires_at: Instant | None = None
     chain_origin: str
     hops: int = 0
+    trust: str = ""
+    stated_sender: str = ""
+    stated_to: str = ""
 
 
 class MessageReceived(EventData, name="message.received"):

@@ -17,8 +17,8 @@ class TaskSpec(Shape):
     eligible: list[str] = Field(default_factory=list)
 
 
-class ContractProposed(EventData, name="contract.proposed", entity=("contract", "contract_id")):
-    """A contract's text, its owners and its tasks."""
+class ContractProposed(EventData, name="contract.proposed", entity=("contract", "contract_id"), version=2):
+    """A contract's text, its owners and its tasks. Since version 2 with where it came from."""
 
     contract_id: str
     objective: str
@@ -31,6 +31,33 @@ class ContractProposed(EventData, name="contract.proposed", entity=("contract", 
     proposed_by: str
     accepted_by: list[str]
     status: Literal["proposed", "accepted"]
+    trust: str = ""
+    stated_sender: str = ""
+
+
+class ContractEdited(EventData, name="contract.edited", entity=("contract", "contract_id")):
+    """A new text, whole; acceptances of the old one have lapsed. ``tasks`` are all its tasks from now on."""
+
+    contract_id: str
+    node_id: str
+    text_revision: int
+    objective: str
+    owners: dict[str, list[str]]
+    allowed_actions: list[Item]
+    stop_conditions: list[Item]
+    required_evidence: list[Item]
+    tasks: list[TaskSpec]
+    mutating: bool
+    accepted_by: list[str]
+    status: Literal["proposed", "accepted"]
+
+
+class ContractWithdrawn(EventData, name="contract.withdrawn", entity=("contract", "contract_id")):
+    """Its proposer took it back."""
+
+    contract_id: str
+    node_id: str
+    reason: str = ""
 
 
 class ContractAccepted(EventData, name="contract.accepted", entity=("contract", "contract_id")):
@@ -94,6 +121,28 @@ class TaskRenewed(EventData, name="task.renewed", entity=("task", "task_id")):
     """The lease started anew."""
 
     task_id: str
+    node_id: str
+    fencing: int
+    lease_seconds: int
+    lease_until: Instant
+
+
+class TaskUpdated(EventData, name="task.updated", entity=("task", "task_id")):
+    """What its holder says of it. ``offered_to`` names who may take it over; empty when nobody may."""
+
+    task_id: str
+    node_id: str
+    fencing: int
+    note: str = ""
+    offered_to: str = ""
+
+
+class TaskHandedOver(EventData, name="task.handed_over", entity=("task", "task_id")):
+    """The node that it was offered to took it: a new holder, a new lease, a new fencing number."""
+
+    task_id: str
+    contract_id: str
+    from_node: str
     node_id: str
     fencing: int
     lease_seconds: int

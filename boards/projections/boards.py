@@ -28,6 +28,7 @@ def board_created(event: Recorded, data: e.BoardCreated) -> None:
         report=None,
         project_name=data.project_name,
         project_key=data.project_key,
+        adopted_from="",
         revision=event.revision,
         head=event.revision,
     )
@@ -37,6 +38,11 @@ def board_created(event: Recorded, data: e.BoardCreated) -> None:
 @on(e.BoardUpdated)
 def board_updated(event: Recorded, data: e.BoardUpdated) -> None:
     update(Board, data.board_id, title=data.title, objective=data.objective, revision=event.revision)
+
+
+@on(e.BoardAdopted)
+def board_adopted(event: Recorded, data: e.BoardAdopted) -> None:
+    update(Board, data.board_id, adopted_from=data.source, revision=event.revision)
 
 
 def _insert_member(event: Recorded, node_id: str, role: str, state: str) -> None:

@@ -31,6 +31,8 @@ def evidence_attached(event: Recorded, data: e.EvidenceAttached) -> None:
         judged_by="",
         judged_at=None,
         note="",
+        trust=data.trust,
+        stated_sender=data.stated_sender,
         created_at=event.at,
         revision=event.revision,
     )
@@ -88,6 +90,11 @@ def blocker_resolved(event: Recorded, data: e.BlockerResolved) -> None:
         resolution=data.resolution,
         revision=event.revision,
     )
+
+
+@on(e.PayloadErased)
+def payload_erased(event: Recorded, data: e.PayloadErased) -> None:
+    """The rows that the erased events made are rebuilt by the log; the event itself has no row."""
 
 
 @on(e.SummaryCreated)

@@ -33,24 +33,31 @@ def message_sent(event: Recorded, data: e.MessageSent) -> None:
         expires_at=data.expires_at,
         chain_origin=data.chain_origin,
         hops=data.hops,
+        trust=data.trust,
+        stated_sender=data.stated_sender,
+        stated_to=data.stated_to,
         created_at=event.at,
         position=event.position,
         revision=event.revision,
     )
     for node_id in data.to:
-        _insert_delivery(event, data.message_id, node_id)
+        _insert_delivery(event, data, node_id)
 
 
-def _insert_delivery(event: Recorded, message_id: str, node_id: str) -> None:
+def _insert_delivery(event: Recorded, data: e.MessageSent, node_id: str) -> None:
     insert(
         Delivery,
-        key=pair(message_id, node_id),
-        message_id=message_id,
+        key=pair(data.message_id, node_id),
+        message_id=data.message_id,
         board_id=event.board_id,
         node_id=node_id,
+        sender=data.sender,
+        message_type=data.message_type,
+        requires_ack=data.requires_ack,
         step="queued",
         adapter="",
         answer="",
+        unverified_answer="",
         note="",
         reason="",
         queued_at=event.at,
@@ -84,6 +91,12 @@ def message_acknowledged(event: Recorded, data: e.MessageAcknowledged) -> None:
     columns = {"answer": data.answer, "note": data.note, "acknowledged_at": event.at}
     _advance(event, data.message_id, data.node_id, "acknowledged", **columns)
     update(Message, data.message_id, revision=event.revision)
+
+
+@on(e.MessageAnswered)
+def message_answered(event: Recorded, data: e.MessageAnswered) -> None:
+    """Only said: the step stays what was proven."""
+    update(Delivery, pair(data.message_id, data.node_id), unverified_answer=data.answer_id)
 
 
 @on(e.MessageExpired)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from boards.rules import boards, contracts, evidence, messages, nodes, rights, tasks
+from boards.rules import boards, contracts, erasing, evidence, foreign, messages, nodes, rights, tasks
 from boards.rules.world import Decision, Found, Refused, World
 from boards.schemas import Command
 
@@ -27,9 +27,12 @@ DECIDE: Final[dict[str, Callable[[Any, World], Decision]]] = {
         contracts.propose_contract,
         contracts.accept_contract,
         contracts.reject_contract,
+        contracts.edit_contract,
+        contracts.withdraw_contract,
         tasks.claim_task,
         tasks.renew_task,
         tasks.release_task,
+        tasks.hand_over_task,
         tasks.complete_task,
         tasks.expire_task,
         messages.send_message,
@@ -43,6 +46,11 @@ DECIDE: Final[dict[str, Callable[[Any, World], Decision]]] = {
         evidence.open_blocker,
         evidence.resolve_blocker,
         evidence.summarize_session,
+        erasing.erase_payload,
+        foreign.adopt_board,
+        foreign.take_message,
+        foreign.take_evidence,
+        foreign.take_contract,
     )
 }
 """Every command's decision, by the command's name."""

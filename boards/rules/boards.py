@@ -5,7 +5,7 @@ from __future__ import annotations
 from boards import schemas as c
 from boards import words
 from boards.events import BoardClosed, BoardCreated, BoardInvited, BoardJoined, BoardLeft, BoardUpdated, EventData
-from boards.models import Board, Node, Task
+from boards.models import Board, Member, Node, Task
 from boards.rules import gate
 from boards.rules.nodes import enlist
 from boards.rules.world import Decision, Found, Refused, World
@@ -75,6 +75,7 @@ def invite(command: c.Invite, world: World) -> Decision:
 def invitation(world: World, board_id: str, who: Node | Found, role: str) -> tuple[str, list[EventData]]:
     """The events that make somebody a member; none when they are one with this role."""
     if isinstance(who, Found):
+        world.check_room(Member, board_id)
         node_id, events = enlist(world, who)
         return node_id, [*events, BoardInvited(node_id=node_id, role=role)]
     if who.kind == "service":
@@ -82,6 +83,8 @@ def invitation(world: World, board_id: str, who: Node | Found, role: str) -> tup
     member = world.member(board_id, who.node_id)
     if member is not None and (member.role == role or member.role == "human"):
         return who.node_id, []
+    if member is None:
+        world.check_room(Member, board_id)
     return who.node_id, [BoardInvited(node_id=who.node_id, role=role)]
 
 

@@ -30,6 +30,7 @@ def attach_evidence(command: c.AttachEvidence, world: World) -> Decision:
     contract = world.contract(board.board_id, command.contract_id)
     if contract.status in ("rejected", "withdrawn"):
         raise Refused("contract_settled", f"{contract.contract_id} is {contract.status}; it takes no more evidence.")
+    world.check_room(Evidence, board.board_id)
     _check_requirement(contract, command)
     _check_sessions(world, board.board_id, command)
     event = EvidenceAttached(
@@ -85,7 +86,9 @@ def record_checks(command: c.RecordChecks, world: World) -> Decision:
     lines = [Check.model_validate(line.body()) for line in command.checks]
     found = {"evidence_id": bundle.evidence_id, "node_id": world.actor.node_id, "checks": lines}
     event: EventData
-    if command.verdict == "verified":
+    if command.verdict == "verified" and bundle.trust:
+        event = EvidenceChecked(**found, verdict="unverified")  # what came through the folder needs a name besides
+    elif command.verdict == "verified":
         event = EvidenceVerified(**found)
     elif command.verdict == "rejected":
         event = EvidenceRejected(**found)
@@ -107,6 +110,9 @@ def verify_evidence(command: c.VerifyEvidence, world: World) -> Decision:
         raise Refused("own_evidence", f"{me.name} attached this bundle; somebody else must verify it.")
     if bundle.verdict == "verified":
         raise Refused("already_verified", f"{bundle.judged_by} has verified it already.", outcome="already_applied")
+    if bundle.trust and rights.role_of(world, bundle.board_id, me) not in ("supervisor", "human"):
+        sentence = "It came through the board folder, where anybody could have written it; a supervisor or the human"
+        raise Refused("role_too_low", f"{sentence} verifies it.")
     failing = [line["detail"] for line in bundle.checks if line["verdict"] == "rejected"]
     if failing:
         raise Refused("checks_contradict", f"A check speaks against it: {failing[0]} Attach a bundle that holds.")
@@ -137,6 +143,7 @@ def _judged(command: c.EvidenceCommand, world: World) -> tuple[Evidence, Node]:
 def open_blocker(command: c.OpenBlocker, world: World) -> Decision:
     """Names what stands in the way; a met stop condition blocks its contract."""
     board, me = world.board(command.board_id), world.me()
+    world.check_room(Blocker, board.board_id)
     contract_id = command.contract_id
     if command.task_id:
         contract_id = world.task(board.board_id, command.task_id).contract_id

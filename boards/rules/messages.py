@@ -142,14 +142,15 @@ def _check_limits(sent: MessageSent, world: World) -> None:
 
 
 def _check_unanswered(sent: MessageSent, world: World) -> None:
+    """Requests that want an acknowledgement count until they have one, the others for a while."""
+    asked = {"sender": sent.sender, "message_type__in": sorted(words.REQUESTS), "step__in": [*words.OPEN_STEPS]}
     for node_id in sent.to:
-        waiting = world.fetch(Delivery, node_id=node_id, step__in=["queued", "handed", "applied"])
-        ids = [row.message_id for row in waiting]
-        asked = world.fetch(Message, message_id__in=ids, sender=sent.sender, message_type__in=sorted(words.REQUESTS))
-        open_requests = [row for row in asked if row.requires_ack or row.created_at > world.at - words.REQUEST_WINDOW]
-        if len(open_requests) >= words.UNANSWERED_LIMIT:
+        waiting = world.how_many(Delivery, **asked, node_id=node_id, requires_ack=True)
+        lately = {"requires_ack": False, "queued_at__gt": world.at - words.REQUEST_WINDOW}
+        waiting += world.how_many(Delivery, **asked, node_id=node_id, **lately)
+        if waiting >= words.UNANSWERED_LIMIT:
             limit = f"the limit is {words.UNANSWERED_LIMIT}"
-            sentence = f"{node_id} has {len(open_requests)} unanswered requests from you; {limit}."
+            sentence = f"{node_id} has {waiting} unanswered requests from you; {limit}."
             raise Refused("too_many_unanswered", sentence)
 
 

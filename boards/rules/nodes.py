@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from boards import schemas as c
 from boards.events import EventData, IdentityCreated, PeerDiscovered, PeerRegistered, PeerUpdated
-from boards.keys import name_key, pair
+from boards.keys import look, name_key, pair
 from boards.models import Discovery, Node
 from boards.rules.world import Decision, Found, Refused, World
 
@@ -93,7 +93,13 @@ def _free_name(world: World, name: str, node: Node | None, session_id: str = "")
     if holder is not None and (node is None or holder.node_id != node.node_id):
         raise Refused("name_taken", f"The name {name!r} belongs to the node {holder.node_id!r}.", outcome="conflict")
     own = {name_key(node.node_id), name_key(node.session_id)} if node else {name_key(session_id)}
-    ids = {name_key(row.node_id) for row in world.fetch(Node)} | {name_key(session_id) for session_id in world.known()}
+    everybody = world.fetch(Node)
+    wanted = look(name)
+    twin = next((row for row in everybody if look(row.name) == wanted and row not in (node, holder)), None)
+    if twin is not None:
+        sentence = f"{name!r} looks like {twin.name!r}, the name of the node {twin.node_id!r}; choose another name."
+        raise Refused("name_taken", sentence, outcome="conflict")
+    ids = {name_key(row.node_id) for row in everybody} | {name_key(session_id) for session_id in world.known()}
     if name_key(name) in ids - own:
         sentence = f"{name!r} is the id of another node or session; its mail must not go to you. Choose another name."
         raise Refused("name_taken", sentence, outcome="conflict")

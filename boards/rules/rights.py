@@ -17,9 +17,12 @@ LEAST_ROLE: Final[dict[str, words.Role]] = {
     "propose_contract": "worker",
     "accept_contract": "worker",
     "reject_contract": "worker",
+    "edit_contract": "worker",
+    "withdraw_contract": "worker",
     "claim_task": "worker",
     "renew_task": "worker",
     "release_task": "worker",
+    "hand_over_task": "worker",
     "complete_task": "worker",
     "send_message": "observer",
     "acknowledge_message": "observer",
@@ -35,11 +38,16 @@ LEAST_ROLE: Final[dict[str, words.Role]] = {
 
 SERVICE_ONLY: Final[frozenset[str]] = frozenset(
     {"create_identity", "discover_peers", "expire_task", "record_step", "record_checks"}
+    | {"take_message", "take_evidence", "take_contract"}
 )
 """Findings of timers, scanner and delivery worker; nobody may send them in."""
 
+HUMAN_ONLY: Final[frozenset[str]] = frozenset({"adopt_board", "erase_payload"})
+"""What only the person decides, in the panel: never from a terminal, a tool or a token."""
+
 ON_BEHALF: Final[frozenset[str]] = frozenset(
     {"accept_contract", "reject_contract", "claim_task", "renew_task", "release_task", "complete_task"}
+    | {"hand_over_task"}
 )
 """What the local human may do for a session of the same user; the event names both."""
 
@@ -53,6 +61,8 @@ def check(command: Command, world: World) -> None:
             raise Refused("not_allowed", f"{command.kind} is recorded by AgentLink itself and cannot be sent in.")
         return
     me = world.me()
+    if command.kind in HUMAN_ONLY and (me.kind != "human" or world.actor.surface != "panel"):
+        raise Refused("panel_only", f"{command.kind} is the person's own act in the panel; nobody else may give it.")
     if me.trust not in WRITING_TRUST:
         raise Refused("trust_too_low", f"{me.name} has trust {me.trust!r}; writing needs 'same-user-local'.")
     least = LEAST_ROLE.get(command.kind)

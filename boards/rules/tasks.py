@@ -14,8 +14,10 @@ from boards.events import (
     TaskClaimed,
     TaskCompleted,
     TaskExpired,
+    TaskHandedOver,
     TaskReleased,
     TaskRenewed,
+    TaskUpdated,
 )
 from boards.models import Contract, Evidence, Node, Task
 from boards.rules import gate, rights
@@ -60,6 +62,8 @@ def claim_task(command: c.ClaimTask, world: World) -> Decision:
     """Exactly one claim wins; the others are told who holds the task, until when, since which revision."""
     task, contract, who = _task(command, world)
     if held(task, world):
+        if task.offered_to == who.node_id and task.holder != who.node_id:
+            return _take_over(command, world, task, contract, who)
         raise _held(task, who)
     if task.status != "open":
         raise Refused("not_open", f"{task.task_id} is {task.status}.", outcome="conflict", current=view(task))
@@ -81,6 +85,62 @@ def claim_task(command: c.ClaimTask, world: World) -> Decision:
     return Decision([claimed, *first, *said], task.board_id, ("task", task.task_id), extra)
 
 
+def _take_over(command: c.ClaimTask, world: World, task: Task, contract: Contract, who: Node) -> Decision:
+    """The node that it was offered to takes it from its holder: a new lease and a new fencing number."""
+    _claimable(contract, task, who, world)
+    span = lease(command.lease_seconds)
+    event = TaskHandedOver(
+        task_id=task.task_id,
+        contract_id=contract.contract_id,
+        from_node=task.holder,
+        node_id=who.node_id,
+        fencing=task.fencing + 1,
+        lease_seconds=int(span.total_seconds()),
+        lease_until=world.at + span,
+    )
+    text = f"{who.name} took {task.task_id} over from {task.holder}"
+    said = _tell(world, contract, task, who, "task_claim", text, task.holder)
+    extra = {"fencing": event.fencing, "leaseUntil": iso(event.lease_until), "holder": who.node_id}
+    return Decision([event, *said], task.board_id, ("task", task.task_id), extra)
+
+
+def hand_over_task(command: c.HandOverTask, world: World) -> Decision:
+    """An offer: until the named node claims it the holder holds it, and without a name the offer is taken back."""
+    task, contract, who = _fenced(command, world)
+    to = _successor(command, world, task, contract, who) if command.to else None
+    offered_to = to.node_id if to else ""
+    if offered_to == task.offered_to and (not to or command.summary == task.offer_note):
+        sentence = f"It is offered to {to.name} already." if to else "It is offered to nobody."
+        raise Refused("already_offered", sentence, outcome="already_applied", current=view(task))
+    event = TaskUpdated(
+        task_id=task.task_id, node_id=who.node_id, fencing=task.fencing, note=command.summary, offered_to=offered_to
+    )
+    said = _hand_over_note(command, world, task, contract, who, to) if to else []
+    extra = {"fencing": task.fencing, "offeredTo": offered_to or None}
+    return Decision([event, *said], task.board_id, ("task", task.task_id), extra)
+
+
+def _successor(command: c.HandOverTask, world: World, task: Task, contract: Contract, who: Node) -> Node:
+    assert command.to is not None
+    if not command.summary.strip():
+        raise Refused("summary_missing", "A hand-over says in its summary what is done and what comes next.")
+    to = world.resolve(command.to)
+    if not isinstance(to, Node):
+        raise Refused("not_a_member", f"{command.to!r} is no member of {task.board_id!r}; invite it first.")
+    if to.node_id == who.node_id:
+        raise Refused("to_oneself", f"{who.name} holds {task.task_id} already; name another node.")
+    _claimable(contract, task, to, world)
+    return to
+
+
+def _hand_over_note(
+    command: c.HandOverTask, world: World, task: Task, contract: Contract, who: Node, to: Node
+) -> list[EventData]:
+    content = f"{who.name} offers you {task.task_id}; claim it to take it over.\n\n{command.summary}"
+    ids = {"contract_id": contract.contract_id, "task_id": task.task_id}
+    return say(world, task.board_id, "handoff_summary", [to.node_id], content, **ids)
+
+
 def _held(task: Task, who: Node) -> Refused:
     assert task.lease_until is not None
     if task.holder == who.node_id:
@@ -97,6 +157,7 @@ def view(task: Task) -> dict[str, Any]:
         "status": task.status,
         "holder": task.holder or None,
         "leaseUntil": iso(task.lease_until) if task.lease_until else None,
+        "offeredTo": task.offered_to or None,
         "fencing": task.fencing,
         "revision": task.revision,
     }
@@ -197,10 +258,10 @@ def complete_task(command: c.CompleteTask, world: World) -> Decision:
 
 
 def _tell(
-    world: World, contract: Contract, task: Task, who: Node, message_type: words.MessageType, text: str
+    world: World, contract: Contract, task: Task, who: Node, message_type: words.MessageType, text: str, *more: str
 ) -> list[EventData]:
-    """Tells the proposer, and the session itself when the human acted for it."""
+    """Tells the proposer, whom it concerns besides, and the session itself when the human acted for it."""
     by = "" if who.node_id == world.actor.node_id else f" (entered by {world.me().name})"
-    to = [contract.proposed_by, who.node_id]
+    to = [contract.proposed_by, who.node_id, *more]
     content = f"{text}{by}."
     return say(world, task.board_id, message_type, to, content, contract_id=contract.contract_id, task_id=task.task_id)

@@ -79,6 +79,19 @@ class World:
     new_id: Callable[[str], str]
     find: Callable[[str], Found | None]
     known: Callable[[], Iterable[str]]
+    count: Callable[..., int] | None = None
+    """Counts rows without reading them, where that can be done."""
+
+    def how_many(self, model: type[models.Model], **filters: Any) -> int:
+        """The number of rows that fit."""
+        return self.count(model, **filters) if self.count else len(self.fetch(model, **filters))
+
+    def check_room(self, model: type[models.Model], board_id: str) -> None:
+        """Refuses what would make a board larger than a board may be."""
+        what, most = words.BOARD_ROOM[model.__name__]
+        there = self.how_many(model, board_id=board_id)
+        if there >= most:
+            raise Refused("board_full", f"The board {board_id!r} has {there:,} {what}; the limit is {most:,}.")
 
     def one(self, model: type[M], **filters: Any) -> M | None:
         """The only row that fits, if there is one."""
@@ -151,7 +164,8 @@ class World:
 
     def check_burst(self, sender: str) -> list[Message]:
         """The sender's messages of the last moments; refused when they are too many."""
-        recent = self.fetch(Message, sender=sender, created_at__gt=self.at - words.BURST_WINDOW)
+        written = self.fetch(Message, sender=sender, created_at__gt=self.at - words.BURST_WINDOW)
+        recent = [row for row in written if not row.trust]  # what others wrote in its name does not count
         if len(recent) >= words.BURST_LIMIT:
             seconds = words.BURST_WINDOW.total_seconds()
             sentence = (

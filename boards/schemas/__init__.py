@@ -32,7 +32,8 @@ from boards.schemas.evidence import (
     SummarizeSession,
     VerifyEvidence,
 )
-from boards.schemas.home import CreateIdentity, DiscoverPeers, RegisterNode, UpdateNode
+from boards.schemas.foreign import AdoptBoard, TakeContract, TakeEvidence, TakeMessage
+from boards.schemas.home import CreateIdentity, DiscoverPeers, ErasePayload, RegisterNode, UpdateNode
 from boards.schemas.messages import AcknowledgeMessage, MessageCommand, RecordStep, SendMessage, WithdrawMessage
 from boards.schemas.receipts import Actor, Outcome, Receipt
 from boards.schemas.work import (
@@ -40,13 +41,16 @@ from boards.schemas.work import (
     ClaimTask,
     CompleteTask,
     ContractCommand,
+    EditContract,
     ExpireTask,
     FencedCommand,
+    HandOverTask,
     ProposeContract,
     RejectContract,
     ReleaseTask,
     RenewTask,
     TaskCommand,
+    WithdrawContract,
 )
 
 __all__ = [
@@ -54,6 +58,7 @@ __all__ = [
     "AcceptContract",
     "AcknowledgeMessage",
     "Actor",
+    "AdoptBoard",
     "AttachEvidence",
     "BoardCommand",
     "Check",
@@ -65,12 +70,15 @@ __all__ = [
     "CreateBoard",
     "CreateIdentity",
     "DiscoverPeers",
+    "EditContract",
+    "ErasePayload",
     "EventPointer",
     "EvidenceCommand",
     "ExpireTask",
     "FencedCommand",
     "FilePointer",
     "FullText",
+    "HandOverTask",
     "Id",
     "Invite",
     "Item",
@@ -94,6 +102,9 @@ __all__ = [
     "SendMessage",
     "Shape",
     "SummarizeSession",
+    "TakeContract",
+    "TakeEvidence",
+    "TakeMessage",
     "TaskCommand",
     "TaskItem",
     "TaskItems",
@@ -103,5 +114,6 @@ __all__ = [
     "UpdateBoard",
     "UpdateNode",
     "VerifyEvidence",
+    "WithdrawContract",
     "WithdrawMessage",
 ]

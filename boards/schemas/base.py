@@ -41,6 +41,13 @@ def _safe_id(value: str) -> str:
     return value
 
 
+def _safe_board_id(value: str) -> str:
+    """AgInTiFlow's own wider ids are accepted for the boards that it made."""
+    if not words.BOARD_ID.match(value) or ".." in value:
+        raise ValueError(f"{value[:80]!r} is not a valid board id; use letters, digits, '.', '_', ':' and '-'.")
+    return value
+
+
 def _zoned(moment: datetime) -> datetime:
     if moment.tzinfo is None:
         raise ValueError("The time has no zone; write it like 2030-01-31T12:00:00Z.")
@@ -57,10 +64,15 @@ def _item_texts(value: Any) -> Any:
     return value
 
 
-Id = Annotated[str, AfterValidator(_safe_id)]
+_ID_SHAPE = Field(json_schema_extra={"pattern": r"^(?!.*\.\.)[a-z0-9][a-z0-9._-]{0,63}$"})
+_BOARD_ID_SHAPE = Field(json_schema_extra={"pattern": r"^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$"})
+_SAYS_SOMETHING = Field(json_schema_extra={"pattern": r"\S"})
+"""What the validators ask for, as far as JSON Schema can say it."""
+Id = Annotated[str, AfterValidator(_safe_id), _ID_SHAPE]
+BoardId = Annotated[str, AfterValidator(_safe_board_id), _BOARD_ID_SHAPE]
 Text = Annotated[str, AfterValidator(_bounded)]
-FullText = Annotated[str, AfterValidator(_bounded), AfterValidator(_not_blank)]
-Title = Annotated[str, AfterValidator(_short), AfterValidator(_not_blank)]
+FullText = Annotated[str, AfterValidator(_bounded), AfterValidator(_not_blank), _SAYS_SOMETHING]
+Title = Annotated[str, AfterValidator(_short), AfterValidator(_not_blank), _SAYS_SOMETHING]
 Moment = Annotated[datetime, AfterValidator(_zoned)]
 Ref = Annotated[str, Field(min_length=1, max_length=200)]
 """How somebody names a node: nodeId, sessionId or name; resolved in the transaction."""
@@ -145,4 +157,4 @@ COMMANDS: dict[str, type[Command]] = {}
 class BoardCommand(Command):
     """A command on one board."""
 
-    board_id: Id
+    board_id: BoardId

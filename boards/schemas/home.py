@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from boards.schemas.base import Command, Id, Text, Texts, Title
+from boards import words
+from boards.schemas.base import BoardId, Command, FullText, Id, Ref, Text, Texts, Title
 
 
 class CreateIdentity(Command, kind="create_identity"):
@@ -43,3 +44,14 @@ class UpdateNode(Command, kind="update_node", entity=("node", "node_id")):
     role: Text | None = None
     capabilities: Texts | None = None
     constraints: Texts | None = None
+
+
+class ErasePayload(Command, kind="erase_payload"):
+    """Takes the texts out of events of one stream (a board's, or the home's).
+
+    Ids stay, also those that were made from a title. What left AgentLink, such as a session's inbox, is not reached.
+    """
+
+    board_id: BoardId | None = None
+    event_ids: Annotated[list[Ref], Field(min_length=1, max_length=words.LIST_LIMIT)]
+    reason: FullText

@@ -42,6 +42,26 @@ class RejectContract(ContractCommand, kind="reject_contract", entity=("contract"
     reason: FullText
 
 
+class EditContract(BoardCommand, kind="edit_contract", entity=("contract", "contract_id")):
+    """A new text; what is left out stays. Every acceptance of the old text lapses."""
+
+    contract_id: Id
+    objective: FullText | None = None
+    owners: Annotated[dict[Ref, Texts], Field(max_length=words.LIST_LIMIT)] | None = None
+    allowed_actions: Items | None = None
+    stop_conditions: Items | None = None
+    required_evidence: Items | None = None
+    tasks: TaskItems | None = None
+    mutating: bool | None = None
+
+
+class WithdrawContract(BoardCommand, kind="withdraw_contract", entity=("contract", "contract_id")):
+    """Its proposer takes back what was not accepted yet."""
+
+    contract_id: Id
+    reason: Text = ""
+
+
 class TaskCommand(BoardCommand):
     """A command on one task; ``node`` is who it is done for."""
 
@@ -71,6 +91,13 @@ class ReleaseTask(FencedCommand, kind="release_task", entity=("task", "task_id")
     """Gives the task back."""
 
     note: Text = ""
+
+
+class HandOverTask(FencedCommand, kind="hand_over_task", entity=("task", "task_id"), controlled=True):
+    """Offers the task to another node, which takes it by its own claim; without ``to`` the offer is taken back."""
+
+    to: Ref | None = None
+    summary: Text = ""
 
 
 class CompleteTask(FencedCommand, kind="complete_task", entity=("task", "task_id"), controlled=True):

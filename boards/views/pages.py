@@ -60,8 +60,8 @@ def show(request: HttpRequest, template: str, context: dict[str, Any], status: i
 def home(request: HttpRequest) -> HttpResponse:
     """The first visit, or the boards and what needs the person over all of them."""
     if not Board.objects.exists():
-        return show(request, "boards/first.html", _choosing(QueryDict()))
-    return show(request, "boards/home.html", _regions(("needs", "overview"), None))
+        return show(request, "boards/first.html", {**_choosing(QueryDict()), **_regions(("abroad",), None)})
+    return show(request, "boards/home.html", _regions(("needs", "overview", "abroad"), None))
 
 
 def _regions(names: tuple[str, ...], board: Board | None) -> dict[str, Any]:
@@ -165,6 +165,19 @@ def reach(request: HttpRequest, board_id: str) -> HttpResponse:
     how, session = reach_of(node or to), peers.session(node.session_id if node else to)
     words, tone = reached(how, session.status if session else "")
     return render(request, "boards/_reach.html", {"reach": how, "words": words, "tone": tone})
+
+
+@panel
+@require_safe
+def older(request: HttpRequest, board_id: str) -> HttpResponse:
+    """Messages before one of them, a page at a time: ``?before=<message id>``."""
+    row = board_or_404(board_id)
+    first = Message.objects.filter(board_id=board_id, message_id=request.GET.get("before", "")).first()
+    if first is None:
+        raise Http404("This board has no such message; name one of its messages with 'before'.")
+    at = pages.present()
+    cards, more = pages.older_messages(pages.Snapshot(row, at), first.position)
+    return show(request, "boards/older.html", {"at": at, "board": row, "cards": cards, "more": more})
 
 
 @panel

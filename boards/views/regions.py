@@ -21,10 +21,11 @@ from django.utils.http import parse_etags
 from django.utils.safestring import SafeString
 
 from boards import log, rows
-from boards.models import Board, Event
+from boards.models import Board, Event, Outbox
 from boards.queries import pages
 from boards.queries.pages.board import VIEWS, tabs
-from boards.queries.pages.messages import WINDOW, WINDOW_LIMIT, waiting_reasons
+from boards.queries.pages.messages import WINDOW, WINDOW_LIMIT
+from boards.views import abroad
 from boards.views.access import board_or_404, panel
 from boards.views.kept import Kept
 from boards.words import HOME_STREAM
@@ -45,7 +46,7 @@ Context = dict[str, Any]
 
 def _presence(_: str) -> str:
     """Sessions as the last scan left them."""
-    seen = Session.objects.aggregate(count=Count("key"), at=Max("observed_at"))
+    seen = Session.objects.aggregate(count=Count("*"), at=Max("observed_at"))
     problems = list(ScanMark.objects.order_by("source").values_list("problems", flat=True))
     return f"{seen['count']}@{seen['at']} {problems}"
 
@@ -58,9 +59,9 @@ def _events(board_id: str) -> str:
     return str(last[0]) if last else ""
 
 
-def _waiting(board_id: str) -> str:
-    """Why copies are still queued: the delivery worker's own notes, which are no events."""
-    return repr(sorted(waiting_reasons(board_id).items()))
+def _waiting(_: str) -> str:
+    """When the delivery worker last noted why a copy is still queued: its own notes are no events."""
+    return str(Outbox.objects.aggregate(at=Max("noted_at"))["at"])
 
 
 SOURCES: Final[dict[str, Callable[[str], str]]] = {
@@ -68,6 +69,7 @@ SOURCES: Final[dict[str, Callable[[str], str]]] = {
     "names": lambda _: log.head(HOME_STREAM)[1],
     "presence": _presence,
     "waiting": _waiting,
+    "abroad": lambda _: abroad.stamp(),
 }
 """What a text can depend on besides the present. Nodes' names stand in the home's stream."""
 READS: Final[dict[str, tuple[str, ...]]] = {
@@ -84,6 +86,7 @@ READS: Final[dict[str, tuple[str, ...]]] = {
     "collaborators": ("names", "presence", "present"),
     "count": ("events", "names", "present"),
     "overview": ("events", "names", "present"),
+    "abroad": ("events", "abroad"),
 }
 """Which of them a region's text depends on; ages, leases and what is overdue move with the present too."""
 
@@ -104,13 +107,15 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which region, as its address says it: ``current``: the board that a list marks; ``window``: how many messages."""
+    """Which region, as its address says it: ``current``: the board that a list marks; ``window``: how many messages;
+    ``page``: of any other list."""
 
     name: str
     board: Board | None
     at: datetime
     current: str = ""
     window: int = WINDOW
+    page: int = 1
     sight: Sight = field(default_factory=Sight, compare=False, repr=False)
 
 
@@ -126,7 +131,7 @@ def _key(asked: Asked) -> str:
     """What the region's text depends on."""
     board_id = asked.board.board_id if asked.board else ""
     seen = [str(asked.at) if source == "present" else asked.sight.of(source, board_id) for source in READS[asked.name]]
-    return "|".join((asked.name, board_id, *seen, asked.current, str(asked.window)))
+    return "|".join((asked.name, board_id, *seen, asked.current, str(asked.window), str(asked.page)))
 
 
 def region(asked: Asked) -> Region:
@@ -140,6 +145,7 @@ def _render(given: Asked) -> str:
     board = rows.fetch(Board, board_id=given.board.board_id)[0] if given.board else None
     asked, table = replace(given, board=board), BOARD_REGIONS if board else HOME_REGIONS
     common = {"at": asked.at, "board": board, "region_name": asked.name, "region_url": address(asked)}
+    common["region_base"] = _with(address(replace(asked, page=1)))
     return render_to_string(f"boards/regions/{asked.name}.html", {**common, **table[asked.name](asked)})
 
 
@@ -151,10 +157,10 @@ def _of_board(asked: Asked) -> pages.Snapshot:
     return pages.Snapshot(asked.board, asked.at)
 
 
-def _view(name: str, part: Callable[[pages.Snapshot], Any]) -> Callable[[Asked], Context]:
+def _view(name: str, part: Callable[[pages.Snapshot, int], Any]) -> Callable[[Asked], Context]:
     def context(asked: Asked) -> Context:
         shot = _of_board(asked)
-        return {"shot": shot, "tabs": tabs(shot, name), name: part(shot)}
+        return {"shot": shot, "tabs": tabs(shot, name), name: part(shot, asked.page)}
 
     return context
 
@@ -164,7 +170,7 @@ def _head(asked: Asked) -> Context:
 
 
 def _needs(asked: Asked) -> Context:
-    return {"needs": pages.need_cards(asked.at, asked.board)}
+    return {"needs": pages.need_cards(asked.at, asked.board, asked.page)}
 
 
 def _messages(asked: Asked) -> Context:
@@ -201,11 +207,12 @@ BOARD_REGIONS: Final[dict[str, Callable[[Asked], Context]]] = {
     "owners": _owners,
 }
 HOME_REGIONS: Final[dict[str, Callable[[Asked], Context]]] = {
-    "boards": lambda asked: {"boards": pages.boards_list(asked.at), "current": asked.current},
-    "collaborators": lambda asked: {"peers": pages.collaborators()},
+    "boards": lambda asked: {"boards": pages.boards_list(asked.at, asked.page), "current": asked.current},
+    "collaborators": lambda asked: {"peers": pages.collaborators(asked.page)},
     "needs": _needs,
-    "count": lambda asked: {"needs": pages.need_cards(asked.at)},
-    "overview": lambda asked: {"boards": pages.boards_list(asked.at)},
+    "count": lambda asked: {"count": len(pages.home_needs(asked.at))},
+    "overview": lambda asked: {"boards": pages.boards_list(asked.at, asked.page)},
+    "abroad": lambda asked: {"abroad": abroad.lines()},
 }
 assert set(VIEWS) <= set(BOARD_REGIONS)
 assert set(READS) == {*BOARD_REGIONS, *HOME_REGIONS}
@@ -216,7 +223,13 @@ def address(asked: Asked) -> str:
     base = f"/boards/{asked.board.board_id}/regions/" if asked.board else "/regions/"
     queries = [f"board={asked.current}"] if asked.current else []
     queries += [f"window={asked.window}"] if asked.window != WINDOW else []
+    queries += [f"page={asked.page}"] if asked.page != 1 else []
     return base + asked.name + ("?" + "&".join(queries) if queries else "")
+
+
+def _with(url: str) -> str:
+    """The address, ready for one more part of its query."""
+    return url + ("&" if "?" in url else "?")
 
 
 # --- over HTTP -------------------------------------------------------------------------------------------------------
@@ -239,13 +252,18 @@ def _answer(request: HttpRequest, name: str, board: Board | None) -> HttpRespons
         raise Http404(f"There is no region {name[:80]!r}.")
     current = request.GET.get("board", "")
     known = current and not board and Board.objects.filter(board_id=current).exists()
-    found = region(Asked(name, board, pages.present(), current if known else "", _window(request)))
+    found = region(Asked(name, board, pages.present(), current if known else "", _window(request), _page(request)))
     response = HttpResponse(found.html)
     if found.etag in parse_etags(request.headers.get("If-None-Match", "")):
         response = HttpResponseNotModified()
     response.headers["ETag"] = found.etag
     response.headers["Cache-Control"] = "private, no-cache"
     return response
+
+
+def _page(request: HttpRequest) -> int:
+    asked = request.GET.get("page", "")
+    return max(1, int(asked)) if asked.isdecimal() and len(asked) < 6 else 1
 
 
 def _window(request: HttpRequest) -> int:

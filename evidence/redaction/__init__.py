@@ -9,11 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evidence.redaction.assignments import hide_assignments
-from evidence.redaction.engine import RedactionContext, Scope, Tier
+from evidence.redaction.cookies import hide_cookies
+from evidence.redaction.encoded import hide_encoded
+from evidence.redaction.engine import PLACEHOLDER, RedactionContext, Scope, Tier
 from evidence.redaction.entropy import hide_random
 from evidence.redaction.hosts import hide_hosts
-from evidence.redaction.normal import normalise
+from evidence.redaction.normal import as_seen, as_written, normalise
 from evidence.redaction.paths import hide_paths
+from evidence.redaction.private_keys import hide_private_keys
+from evidence.redaction.prose import hide_spoken
+from evidence.redaction.shell import hide_commands
 from evidence.redaction.structures import hide_structures
 from evidence.redaction.tokens import hide_tokens
 
@@ -24,8 +29,13 @@ WITHHELD = "[unredactable: withheld]"
 
 TIERS: tuple[Tier, ...] = (
     hide_tokens,
+    hide_private_keys,
+    hide_cookies,
     hide_structures,
+    hide_commands,
     hide_assignments,
+    hide_spoken,
+    hide_encoded,
     hide_random,
     hide_paths,
     hide_hosts,
@@ -54,19 +64,36 @@ def redact(text: str, *, context: RedactionContext = RedactionContext()) -> Reda
     """
     try:
         scope = Scope(context)
-        return Redacted(_settled(normalise(text).encode(), scope).decode(), tuple(scope.hits))
+        return Redacted(_settled(normalise(text), scope), tuple(scope.hits))
     except Exception:  # fail closed: text that no rule has looked at must not be kept
         return Redacted(WITHHELD, ("withheld",))
 
 
-def _settled(text: bytes, scope: Scope) -> bytes:
+def _settled(text: str, scope: Scope) -> str:
     """Apply all tiers until they change nothing, which is what makes the result final."""
     for _ in range(_MOST_PASSES):
-        before = text
-        packed = scope.pack(text)
-        for tier in TIERS:
-            packed = tier(packed, scope)
-        text = scope.show(packed)
-        if text == before:
+        before, (text, final) = text, _once(text, scope)
+        if final or text == before:
             return text
     raise _UnsettledError
+
+
+def _once(text: str, scope: Scope) -> tuple[str, bool]:
+    """The text after all tiers, applied until they change nothing, and whether they would find nothing in it again."""
+    seen = as_seen(text)
+    packed = before = scope.pack(seen.encode())
+    scope.look(packed)
+    for _ in range(_MOST_PASSES):
+        last = packed
+        for tier in TIERS:
+            packed = tier(packed, scope)
+        if packed is last or packed == last:
+            break
+    else:
+        raise _UnsettledError
+    if packed == before:
+        return text, True
+    cleaned = scope.show(packed).decode()
+    if seen != text:
+        return as_written(cleaned, PLACEHOLDER, seen, text), False
+    return cleaned, scope.pack(cleaned.encode()) == packed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ import re2
 Tier = Callable[[bytes, "Scope"], bytes]
 Replace = Callable[[Any], bytes | None]
 """Gives the replacement of one match, or None to leave it."""
+ReplaceValue = Callable[[bytes, Any], bytes | None]
+"""Gives the replacement of a value, from it and its match, or None to leave it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +34,24 @@ class RedactionContext:
     key: bytes = b""
 
 
+HINTS: dict[bytes, None] = {}
+"""All literals in lower case of which a rule needs one, from its table."""
+
+
+def hints(*literals: bytes) -> frozenset[bytes]:
+    """Register the literals (lower case) of which one must occur for a rule to match."""
+    HINTS.update(dict.fromkeys(literals))
+    return frozenset(literals)
+
+
 # While rules run, a placeholder is packed: its index in control bytes, which normalised text cannot hold. So no rule
 # can match inside of one, and a value that holds one is told apart from text that only looks like it.
-_PLACEHOLDER = re.compile(
-    rb"\[(?:(?:TOKEN|KEY|SECRET|HOST|IP|MAC|EMAIL):[a-z0-9-]{1,20}(?:#[0-9a-f]{4})?"
-    rb"|PATH|REDACTED|unredactable: withheld)\]"
+_PLACEHOLDER_TEXT = (
+    r"\[(?:(?:TOKEN|KEY|SECRET|HOST|IP|MAC|EMAIL):[a-z0-9-]{1,20}(?:#[0-9a-f]{4})?"
+    r"|PATH|REDACTED|unredactable: withheld)\]"
 )
+PLACEHOLDER = re.compile(_PLACEHOLDER_TEXT)
+_PLACEHOLDER = re.compile(_PLACEHOLDER_TEXT.encode())
 _PACKED = re.compile(rb"\x01([\x0e-\x1d]+)\x02")
 _TO_PACKED = bytes.maketrans(b"0123456789abcdef", bytes(range(0x0E, 0x1E)))
 _FROM_PACKED = bytes.maketrans(bytes(range(0x0E, 0x1E)), b"0123456789abcdef")
@@ -59,6 +73,8 @@ class Scope:
     hits: dict[str, None] = field(default_factory=dict)
     _packed: dict[bytes, bytes] = field(default_factory=dict)
     _shown: list[bytes] = field(default_factory=list)
+    _present: frozenset[bytes] = frozenset()
+    _left: dict[int, bytes] = field(default_factory=dict)
     _hidden: dict[tuple[str, str, bytes], bytes] = field(default_factory=dict)
 
     def hide(self, kind: str, name: str, value: bytes) -> bytes:
@@ -73,6 +89,23 @@ class Scope:
         """The packed `[PATH]`; it has no suffix, because equal paths say too much about a person."""
         self.hits["path.private"] = None
         return self._pack(b"[PATH]")
+
+    def look(self, text: bytes) -> None:
+        """See which hints the text holds, before the tiers; what they replace can only take hints away."""
+        lowered = text.lower()
+        self._present = frozenset([hint for hint in HINTS if hint in lowered])
+
+    def holds(self, hints: frozenset[bytes]) -> bool:
+        """Whether one of the hints occurs in any case; the cheap way past a rule that cannot match."""
+        return not self._present.isdisjoint(hints)
+
+    def leaves(self, rule: Any, text: bytes) -> None:
+        """Remember that the rule has nothing to replace in this very text."""
+        self._left[id(rule)] = text
+
+    def has_left(self, rule: Any, text: bytes) -> bool:
+        """Whether the rule has looked at this very text before; what it would say again need not be asked."""
+        return self._left.get(id(rule)) is text
 
     def note(self, rule_id: str) -> None:
         """Record a rule that put no placeholder."""
@@ -110,17 +143,49 @@ def pattern(source: str, *, case: bool = True) -> Any:
     return re2.compile(source.encode(), options)
 
 
-def substitute(rule: Any, text: bytes, replace: Replace) -> bytes:
+def spans_of(match: Any, groups: int = 0) -> Any:
+    """The spans of the whole match and its groups; asking the binding for each one would cost more than the match."""
+    spans = getattr(match, "_spans", None)
+    return spans if spans is not None else [match.span(group) for group in range(groups + 1)]
+
+
+def substitute(rule: Any, text: bytes, scope: Scope, replace: Replace) -> bytes:
     """Replace each match of `rule`; untouched text is returned as the same object."""
+    if scope.has_left(rule, text):
+        return text
     pieces: list[bytes] = []
     end = 0
     for match in rule.finditer(text):
         new = replace(match)
         if new is None:
             continue
-        pieces += (text[end : match.start()], new)
-        end = match.end()
+        start, stop = spans_of(match)[0]
+        pieces += (text[end:start], new)
+        end = stop
     if not pieces:
+        scope.leaves(rule, text)
+        return text
+    pieces.append(text[end:])
+    return b"".join(pieces)
+
+
+def substitute_group(rule: Any, text: bytes, scope: Scope, group: int, replace: ReplaceValue) -> bytes:
+    """Replace one group of each match of `rule`, the value; untouched text is returned as the same object."""
+    if scope.has_left(rule, text):
+        return text
+    pieces: list[bytes] = []
+    end = 0
+    for match in rule.finditer(text):
+        start, stop = spans_of(match, group)[group]
+        if start < end:  # this match has no such group
+            continue
+        new = replace(text[start:stop], match)
+        if new is None:
+            continue
+        pieces += (text[end:start], new)
+        end = stop
+    if not pieces:
+        scope.leaves(rule, text)
         return text
     pieces.append(text[end:])
     return b"".join(pieces)
@@ -128,10 +193,6 @@ def substitute(rule: Any, text: bytes, replace: Replace) -> bytes:
 
 def swap(match: Any, group: int, new: bytes) -> bytes:
     """The whole match with one of its groups replaced."""
-    whole, start = match.group(0), match.start()
-    return bytes(whole[: match.start(group) - start] + new + whole[match.end(group) - start :])
-
-
-def any_in(text: bytes, hints: Iterable[bytes]) -> bool:
-    """Whether one of the literals occurs; a cheap way past a rule that cannot match."""
-    return any(hint in text for hint in hints)
+    spans = spans_of(match, group)
+    whole, start = match.group(0), spans[0][0]
+    return bytes(whole[: spans[group][0] - start] + new + whole[spans[group][1] - start :])

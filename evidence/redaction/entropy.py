@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
+import re
+from collections.abc import Callable
 from typing import Any
 
 from evidence.redaction.engine import Scope, pattern, substitute, swap
@@ -21,7 +22,8 @@ _NEAR_WORD = pattern(
     case=False,
 )
 _LONG = pattern(
-    r"(^|[\s\"'`(=:,\[{>])(data:[a-z]+/[a-z0-9.+-]+;base64,|sha(?:1|256|384|512)-|(?:ssh|ecdsa|sk)-[a-z0-9@.-]+[ \t]+)?"
+    r"(^|[\s\"'`(=:,\[{>])(data:[a-z]+/[a-z0-9.+-]+;base64,|(?:(?:sha|SHA)(?:1|256|384|512)|MD5|h1)[:-]|(?:ssh|ecdsa"
+    r"|sk)-[a-z0-9@.-]+[ \t]+)?"
     r"([A-Za-z0-9_+/-]{36,}={0,2})($|[\s\"'`),.;\]}<&\\])"
 )
 _PUBLIC_STARTS = (
@@ -33,6 +35,25 @@ _PUBLIC_STARTS = (
     b"JVBERi0",
     b"PHN2Zy",
 )
+
+
+_PUBLIC_BLOCK = pattern(
+    r"-----BEGIN (?:(?:[A-Z0-9]+ )*(?:CERTIFICATE(?: REQUEST)?|PUBLIC KEY(?: BLOCK)?|X509 CRL|PKCS7|CMS|DH PARAMETERS"
+    r"|EC PARAMETERS|(?:PGP|SSH) (?:SIGNATURE|MESSAGE)))-----(?:[\s>|#\"'+]|\\[rn]|[A-Za-z0-9+/=]|Comment: [^\n]*"
+    r"|Version: [^\n]*)+"
+)
+
+
+def _outside(text: bytes, hide: Callable[[bytes], bytes]) -> bytes:
+    """Applies `hide` to what is in no certificate, public key or signature: their lines are random and public."""
+    if b"-----BEGIN " not in text:
+        return hide(text)
+    pieces: list[bytes] = []
+    end = 0
+    for match in _PUBLIC_BLOCK.finditer(text):
+        pieces += (hide(text[end : match.start()]), match.group())
+        end = match.end()
+    return b"".join((*pieces, hide(text[end:])))
 
 
 def hide_random(text: bytes, scope: Scope) -> bytes:
@@ -50,7 +71,7 @@ def hide_random(text: bytes, scope: Scope) -> bytes:
             return None
         return swap(match, 3, scope.hide("SECRET", "random", value))
 
-    return substitute(_LONG, substitute(_NEAR_WORD, text, near_word), long)
+    return _outside(text, lambda part: substitute(_LONG, substitute(_NEAR_WORD, part, scope, near_word), scope, long))
 
 
 def _is_key_like(value: bytes) -> bool:
@@ -62,9 +83,8 @@ def _is_key_like(value: bytes) -> bool:
         or value.count(b"-") * 8 > len(value)
     ):
         return False
-    changes = sum(_kind(left) != _kind(right) for left, right in itertools.pairwise(value))
+    changes = len(_RUNS.findall(value)) - 1
     return is_random(value, 36) and value != value.lower() and value != value.upper() and changes * 3 >= len(value)
 
 
-def _kind(char: int) -> int:
-    return 0 if char in b"0123456789" else 1 if char in b"abcdefghijklmnopqrstuvwxyz" else 2
+_RUNS = re.compile(rb"[0-9]+|[a-z]+|[^0-9a-z]+")

@@ -7,11 +7,12 @@ import ipaddress
 import re
 from typing import Any
 
-from evidence.redaction.engine import Scope, any_in, pattern, substitute, swap
+from evidence.redaction.engine import Scope, pattern, substitute, swap
 from evidence.redaction.values import has_digit
 
 LOCAL_DOMAINS = (
-    "local", "lan", "internal", "intranet", "corp", "home.arpa", "localdomain", "intra", "ts.net",
+    "local", "lan", "internal", "intranet", "corp", "home.arpa", "localdomain", "intra", "ts.net", "intern", "localnet",
+    "fritz.box", "vpn", "consul", "priv", "cluster.local",
 )  # fmt: skip
 """Domains that exist in one network only."""
 
@@ -31,7 +32,7 @@ _MAC = pattern(
     r"(^|[^0-9A-Za-z:-])((?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}|(?:[0-9A-Fa-f]{2}-){5}[0-9A-Fa-f]{2})($|[^0-9A-Za-z:-])"
 )
 _MAIL = pattern(
-    r"(^|[^A-Za-z0-9._%+/-])([A-Za-z0-9._%+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,24})($|[^A-Za-z0-9_@(:-]|:(?:$|\s))"
+    r"(^|[^\pL0-9._%+/-])([\pL0-9._%+'-]+(?:@|%40)(?:[\pL0-9-]+\.)+\pL{2,24})($|[^A-Za-z0-9_@(:-]|:(?:$|\s))"
 )
 _MAIL_PUBLIC = re.compile(rb"(?i)(?:git|no-?reply|do-?not-?reply)@|.*@users\.noreply\.github\.com$")
 
@@ -45,19 +46,24 @@ def hide_hosts(text: bytes, scope: Scope) -> bytes:
 
     def local(match: Any) -> bytes | None:
         name = match.group(1)
-        if name != name.lower() or (name.count(b".") == 1 and not _is_host(name, match, text)):
+        if (
+            name != name.lower()
+            or name.startswith((b"self.", b"this."))
+            or (name.count(b".") == 1 and not _is_host(name, match, text))
+        ):
             return None
         return swap(match, 1, scope.hide("HOST", "local", name))
 
-    if b"@" in text:
-        text = substitute(_MAIL, text, mail)
+    if b"@" in text or b"%40" in text:
+        text = substitute(_MAIL, text, scope, mail)
     for rule in _known(scope.context.known_hosts):
         text = substitute(
             rule,
             text,
+            scope,
             lambda match: swap(match, 2, scope.hide("HOST", "known", match.group(2).lower())),
         )
-    return _hide_addresses(substitute(_LOCAL, text, local), scope)
+    return _hide_addresses(substitute(_LOCAL, text, scope, local), scope)
 
 
 def _is_host(name: bytes, match: Any, text: bytes) -> bool:
@@ -65,7 +71,14 @@ def _is_host(name: bytes, match: Any, text: bytes) -> bool:
     alone = len(text.strip()) == len(name)
     before, after = text[max(0, match.start(1) - 24) : match.start(1)], text[match.end(1) : match.end(1) + 2]
     addressed = after[:1] == b"/" or (after[:1] == b":" and after[1:].isdigit())
-    return alone or addressed or b"-" in name or has_digit(name) or _NEAR_HOST.search(before) is not None
+    return (
+        alone
+        or addressed
+        or name.endswith((b".intern", b".lan", b".fritz.box"))
+        or b"-" in name
+        or has_digit(name)
+        or _NEAR_HOST.search(before) is not None
+    )
 
 
 @functools.lru_cache(maxsize=64)
@@ -91,16 +104,18 @@ def _hide_addresses(text: bytes, scope: Scope) -> bytes:
         )
 
     if b"." in text:
-        text = substitute(_IPV4, text, four)
-    if any_in(text, (b":", b"-")):
+        text = substitute(_IPV4, text, scope, four)
+    if b":" in text or b"-" in text:
         text = substitute(
             _MAC,
             text,
+            scope,
             lambda match: swap(match, 2, scope.hide("MAC", "mac", match.group(2).lower())),
         )
         text = substitute(
             _IPV6,
             text,
+            scope,
             lambda match: _address(match, scope, match.group(2).count(b":") >= 3),
         )
     return text
@@ -108,12 +123,39 @@ def _hide_addresses(text: bytes, scope: Scope) -> bytes:
 
 def _address(match: Any, scope: Scope, certain: bool) -> bytes | None:
     """A private address is hidden wherever it stands, a public one only where it cannot be a version or a time."""
+    written = match.group(2)
+    kind = _kind_of_four(written) if b":" not in written else _kind_of_six(written)
+    if kind == "private" or (kind == "public" and certain) or kind == "large":
+        return swap(match, 2, scope.hide("IP", "v6" if b":" in written else "v4", written.lower()))
+    return None
+
+
+def _kind_of_four(written: bytes) -> str:
+    """`large` numbers cannot be a version."""
+    one, two, *rest = numbers = [int(part) for part in written.split(b".")]
+    if (
+        max(numbers) > 255
+        or one in (0, 127)
+        or one >= 224
+        or numbers[0] == 255
+        or any(part[:1] == b"0" != part for part in written.split(b"."))
+    ):
+        return "none"
+    if (
+        one == 10
+        or (one, two) in ((192, 168), (169, 254))
+        or (one == 172 and 16 <= two < 32)
+        or (one == 100 and 64 <= two < 128)
+    ):
+        return "private"
+    return "large" if sum(number > 31 for number in (one, two, *rest)) >= 3 else "public"
+
+
+def _kind_of_six(written: bytes) -> str:
     try:
-        address = ipaddress.ip_address(match.group(2).decode())
+        address = ipaddress.ip_address(written.decode())
     except ValueError:
-        return None
+        return "none"
     if address.is_loopback or address.is_unspecified or address.is_multicast:
-        return None
-    if not certain and not (address.is_private or address.is_link_local):
-        return None
-    return swap(match, 2, scope.hide("IP", f"v{address.version}", match.group(2).lower()))
+        return "none"
+    return "private" if address.is_private or address.is_link_local else "public"

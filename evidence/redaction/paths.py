@@ -14,7 +14,11 @@ from evidence.redaction.engine import RedactionContext, Scope, pattern, substitu
 
 PRIVATE_FOLDERS = (
     "home", "Users", "root", "run/user", "var/folders", "private/var/folders", "mnt", "media", "Volumes",
-    "export/home", "usr/home", "var/home",
+    "export/home", "usr/home", "var/home", "data/home", "data/Users", "srv/home", "nfs/home", "net/home", "afs",
+    "c/Users",
+    "d/Users", "e/Users", "c/users", "System/Volumes/Data/Users", "System/Volumes/Data/home", "host/home", "host_mnt",
+    "cygdrive", "scratch", "gpfs", "lustre", "nfs", "cluster/home", "private/home", "hdd/home", "ssd/home", "vol/home",
+    "private/tmp/claude-501",
 )  # fmt: skip
 """Folders below the file system's root whose contents belong to somebody."""
 
@@ -28,14 +32,19 @@ SYSTEM_FOLDERS_WINDOWS = (
     "programdata",
 )
 
-_LEAD = r"(^|[^A-Za-z0-9_./\\~\])%-]|file://(?:localhost)?)"
+_LEAD = r"(^|[^A-Za-z0-9_./\\~\])%-]|(?:^|[\s\"'`=(])-[A-Za-z]|file://(?:localhost)?)"
 _TAIL = r"[^\s\"'`<>|:;,)\]}]*"
 _COMPONENT = r"[^\s\"'`<>|:;,)\]}/\\$%{]"
 _ENCODED = pattern(r"(?:file%3A%2F%2F)?%2F(?:home|Users)%2F[A-Za-z0-9_.~%-]+", case=False)
 _SHARE = pattern(
-    rf"(^|[\s\"'`(=])((?:\\\\\\\\|\\\\)[A-Za-z0-9][A-Za-z0-9_.-]+(?:\\\\|\\){_COMPONENT}+(?:[\\/]{_TAIL})?)"
+    rf"(^|[\s\"'`(=])((?:\\\\\\\\|\\\\)(?:[A-Za-z0-9][A-Za-z0-9_.$@-]+|[?.])(?:\\\\|\\){_COMPONENT}+(?:[\\/]{_TAIL})?)"
 )
 _SLASH_SHARE = pattern(r"(^|[\s\"'`(=])(//[A-Za-z0-9-]+/[A-Za-z0-9_$-]+/[A-Za-z0-9_$-][A-Za-z0-9_$./-]*)")
+_DASHED = pattern(
+    r"(^|[/\\\s\"'`(=:])(-(?:home|Users|root|mnt|media|Volumes)-[A-Za-z0-9_.-]+|[A-Za-z]--Users-[A-Za-z0-9_.-]+)"
+)
+"""A project's folder as one component, as some agents name their own."""
+_REMOTE = pattern(r"([a-z]+-remote://[^\s/\"'`<>]+)(/(?:home|Users|root)/[^\s\"'`<>|;,)\]}]+)")
 _OTHERS_HOME = pattern(r"(^|[\s\"'`(=:])(~[a-z_][a-z0-9_-]*/[^\s\"'`<>|:;,)\]}]+)")
 
 
@@ -63,10 +72,12 @@ def hide_paths(text: bytes, scope: Scope) -> bytes:
     """Make project paths relative and hide other private ones."""
     if b"/" in text or b"\\" in text:
         rules = _rules(*_named_folders(scope.context))
-        text = substitute(rules.candidate, text, lambda match: _shown(match, rules, scope))
-        for rule in (_SHARE, _SLASH_SHARE, _OTHERS_HOME):
-            text = substitute(rule, text, lambda match: match.group(1) + scope.hide_path())
-    return substitute(_ENCODED, text, lambda match: scope.hide_path()) if b"%2" in text else text
+        text = substitute(rules.candidate, text, scope, lambda match: _shown(match, rules, scope))
+        for rule in (_SHARE, _SLASH_SHARE, _REMOTE, _OTHERS_HOME):
+            text = substitute(rule, text, scope, lambda match: match.group(1) + scope.hide_path())
+    if b"-home-" in text or b"-Users-" in text or b"-root-" in text or b"-mnt-" in text or b"-Volumes-" in text:
+        text = substitute(_DASHED, text, scope, lambda match: match.group(1) + scope.hide_path())
+    return substitute(_ENCODED, text, scope, lambda match: scope.hide_path()) if b"%2" in text else text
 
 
 def _named_folders(context: RedactionContext) -> tuple[str, str]:
@@ -119,7 +130,7 @@ def _folded(parts: tuple[str, ...], windows: bool) -> tuple[str, ...]:
 
 def _shown(match: Any, rules: _Rules, scope: Scope) -> bytes | None:
     lead, path = match.group(1), match.group(2).decode("utf-8", "replace")
-    kept = "" if lead.startswith(b"f") else lead.decode("utf-8", "replace")
+    kept = "" if lead.startswith(b"file:") else lead.decode("utf-8", "replace")
     ending = path[len(path.rstrip(".")) :] if path.rstrip(".") and not path.endswith("..") else ""
     path = path[: len(path) - len(ending)]
     windows, parts = _is_windows(path), _parts(path)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from evidence.redaction.engine import Scope, pattern, substitute
-from evidence.redaction.values import has_digit
+from evidence.redaction.values import has_digit, is_random
 
 _B64URL = r"[A-Za-z0-9_-]"
 _HEX = r"[0-9a-f]"
@@ -35,7 +37,8 @@ PREFIXES: tuple[Prefix, ...] = (
     Prefix("google", ("ya29.", "GOCSPX-"), r"[A-Za-z0-9_.-]{20,}", loose=True),
     Prefix("google", ("1//0",), rf"{_B64URL}{{30,}}"),
     Prefix("github", ("github_pat_",), r"[A-Za-z0-9_]{16,}", loose=True),
-    Prefix("github", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"[A-Za-z0-9_.-]*[A-Za-z0-9]{16,}", loose=True),
+    Prefix("github", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+           r"[A-Za-z0-9_]{16,}(?:[.-][A-Za-z0-9_-]{6,})*", loose=True),
     Prefix(
         "gitlab",
         ("glpat-", "gldt-", "glrt-", "glptt-", "glft-", "glsoat-", "glcbt-", "glimt-", "glagent-", "glffct-", "gloas-"),
@@ -68,7 +71,7 @@ PREFIXES: tuple[Prefix, ...] = (
     Prefix("langfuse", ("sk-lf-", "pk-lf-"), r"[0-9a-f-]{30,}"),
     Prefix("digitalocean", ("dop_v1_", "doo_v1_", "dor_v1_"), rf"{_HEX}{{32,}}", loose=True),
     Prefix("doppler", ("dp.pt.", "dp.st.", "dp.ct.", "dp.sa.", "dp.scim.", "dp.audit."), r"[A-Za-z0-9._-]{30,}"),
-    Prefix("databricks", ("dapi",), rf"{_HEX}{{32}}(?:-[0-9])?"),
+    Prefix("databricks", ("dapi", "dose", "dkea", "dsap"), rf"{_HEX}{{32}}(?:-[0-9])?"),
     Prefix("linear", ("lin_api_", "lin_oauth_"), r"[A-Za-z0-9]{30,}", loose=True),
     Prefix("notion", ("ntn_",), r"[A-Za-z0-9]{30,}"),
     Prefix("notion", ("secret_",), r"[A-Za-z0-9]{40,}", digit=True),
@@ -110,6 +113,56 @@ PREFIXES: tuple[Prefix, ...] = (
     Prefix("onepassword-key", ("A3-",), r"[A-Z0-9]{6}-(?:[A-Z0-9]{5,11}-?){4,}", digit=True),
     Prefix("duffel", ("duffel_live_", "duffel_test_"), rf"{_B64URL}{{30,}}"),
     Prefix("prefect", ("pnu_", "pnb_"), r"[A-Za-z0-9]{30,}"),
+    Prefix("gitlab", ("GR1348941",), rf"{_B64URL}{{16,}}", loose=True),
+    Prefix("nuget", ("oy2",), r"[a-z0-9]{43}\b", digit=True),
+    Prefix("honeycomb", ("hcaik_", "hcalk_", "hcamk_", "hcxik_"), r"[A-Za-z0-9]{26,}"),
+    Prefix("elevenlabs", ("sk_",), rf"{_HEX}{{48}}\b"),
+    Prefix("scaleway", ("SCW",), r"[A-Z0-9]{17}\b", digit=True),
+    Prefix("sourcegraph", ("sgp_", "sgs_", "slk_", "sgd_"), r"[A-Za-z0-9_]{32,}", digit=True),
+    Prefix("sonar", ("squ_", "sqp_", "sqa_", "sqb_"), rf"{_HEX}{{40}}"),
+    Prefix("plaid", ("access-sandbox-", "access-development-",
+                     "access-production-", "link-sandbox-", "public-sandbox-"),
+           r"[0-9a-f-]{36}"),
+    Prefix("clojars", ("CLOJARS_",), r"[a-z0-9]{50,}"),
+    Prefix("alibaba", ("LTAI",), r"[A-Za-z0-9]{12,26}\b", digit=True),
+    Prefix("tencent", ("AKID",), r"[A-Za-z0-9]{32}\b", digit=True),
+    Prefix("yandex", ("AQVN", "YCAJ", "YCM", "t1.9"), r"[A-Za-z0-9_=.-]{22,}", digit=True),
+    Prefix("buildkite", ("bkua_", "bkaj_", "bkct_"), r"[A-Za-z0-9]{30,}"),
+    Prefix("circleci", ("CCIPAT_", "CCIPRJ_"), r"[A-Za-z0-9_]{30,}"),
+    Prefix("firecrawl", ("fc-",), rf"{_HEX}{{32}}\b", digit=True),
+    Prefix("shippo", ("shippo_live_", "shippo_test_"), rf"{_HEX}{{40}}"),
+    Prefix("flutterwave", ("FLWSECK-", "FLWSECK_TEST-", "FLWPUBK-", "FLWPUBK_TEST-"), r"[A-Za-z0-9]{12,}(?:-X)?"),
+    Prefix("elastic", ("essu_",), r"[A-Za-z0-9+/=_-]{30,}"),
+    Prefix("mailgun", ("pubkey-",), rf"{_HEX}{{32}}\b"),
+    Prefix("sendinblue", ("xkeysib-", "xsmtpsib-"), r"[a-z0-9-]{60,}", loose=True),
+    Prefix("readme", ("rdme_",), r"[a-z0-9]{50,}"),
+    Prefix("lob", ("live_", "test_"), rf"{_HEX}{{35}}\b", digit=True),
+    Prefix("paypal", ("access_token$production$", "access_token$sandbox$"), r"[0-9a-z$]{20,}", loose=True),
+    Prefix("deno", ("ddp_", "ddw_", "jsrp_"), r"[A-Za-z0-9]{30,}", digit=True),
+    Prefix("ngrok", ("ak_", "cr_", "ngrok_"), r"2[A-Za-z0-9]{26}_?[A-Za-z0-9]{0,22}\b", digit=True),
+    Prefix("expo", ("expo_", "exp_"), rf"{_B64URL}{{38,}}", digit=True),
+    Prefix("jina", ("jina_",), rf"{_B64URL}{{40,}}"),
+    Prefix("runpod", ("rpa_",), r"[A-Z0-9]{30,}[a-z0-9]*"),
+    Prefix("e2b", ("e2b_",), rf"{_HEX}{{40}}"),
+    Prefix("apify", ("apify_api_", "apify_proxy_"), r"[A-Za-z0-9]{30,}", loose=True),
+    Prefix("contentful", ("CFPAT-",), rf"{_B64URL}{{40,}}"),
+    Prefix("frameio", ("fio-u-",), rf"{_B64URL}{{50,}}"),
+    Prefix("typeform", ("tfp_",), r"[A-Za-z0-9_.=-]{40,}"),
+    Prefix("mapbox", ("sk.eyJ", "tk.eyJ"), r"[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{16,}"),
+    Prefix("resend", ("re_",), r"[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}", digit=True),
+    Prefix("pinecone", ("pcsk_",), r"[A-Za-z0-9_]{40,}"),
+    Prefix("heroku", ("HRKU-",), rf"{_B64URL}{{36,}}"),
+    Prefix("neon", ("napi_", "neon_"), r"[a-z0-9]{40,}", digit=True),
+    Prefix("atlassian", ("ATOA",), r"[A-Za-z0-9_=-]{40,}", digit=True),
+    Prefix("facebook", ("EAACEdEose0cBA", "IGQV", "EAAG"), r"[A-Za-z0-9]{30,}"),
+    Prefix("intra42", ("s-s4t2ud-", "s-s4t2af-"), rf"{_HEX}{{64}}"),
+    Prefix("zoho", ("1000.",), rf"{_HEX}{{32}}\.{_HEX}{{32}}"),
+    Prefix("microsoft", ("M.C5", "EwB", "0.AR", "0.AX", "0.AS", "0.AT", "0.AU"),
+           r"[A-Za-z0-9_+/!*=.-]{80,}", digit=True),
+    Prefix("modal", ("ak-", "as-"), r"[A-Za-z0-9]{22}\b", digit=True),
+    Prefix("infisical", ("st.",), rf"{_HEX}{{24}}\.{_HEX}{{32}}\.{_HEX}{{32}}"),
+    Prefix("github", ("v1.",), rf"{_HEX}{{40}}\b"),
+    Prefix("tiktok", ("act.", "rft."), r"[A-Za-z0-9]{30,}![0-9]+\.[a-z0-9]+"),
     Prefix("jwt", ("eyJ",), r"[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]+){1,4}", loose=True),
 )  # fmt: skip
 
@@ -118,6 +171,9 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ("discord", r"\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"),
     ("azure", r"\b[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{30,}"),
     ("azure-devops", r"\b[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{18}AZDO[A-Za-z0-9]{4}\b"),
+    ("mailchimp", r"\b[0-9a-f]{32}-us[0-9]{1,2}\b"),
+    ("asana", r"\b[0-2]/[0-9]{12,}(?:/[0-9]{12,})?:[0-9a-f]{32}\b"),
+    ("twitter", r"\bA{18,}[A-Za-z0-9%]{40,}"),
     ("django", r"\bdjango-insecure-[^\s\"'`]{20,}"),
 )
 """Tokens without a literal prefix that is theirs alone."""
@@ -137,8 +193,50 @@ _BY_PREFIX = sorted(
     key=lambda item: len(item[0]),
     reverse=True,
 )
+_BY_START: dict[bytes, list[tuple[bytes, Prefix]]] = {}
+for _prefix, _row in _BY_PREFIX:
+    _BY_START.setdefault(_prefix[:2], []).append((_prefix, _row))
 _ANY = pattern("|".join([*map(_source, PREFIXES), *(source for _, source in SHAPES)]))
 _SHAPES = tuple((name, pattern(f"^(?:{source})$")) for name, source in SHAPES)
+
+
+_PUBLIC_IDS = frozenset(
+    b"commit sha sha1 sha256 sha512 md5 rev hash digest cache chunk msg req toolu call run thread file resp rs fc ws"
+    b" item"
+    b" chatcmpl asst batch user usr org proj session sess cus pi pm ch evt cs price prod sub in id uuid obj img image"
+    b" tmp"
+    b" container layer build job task node peer board event trace span etag blob tree v index bundle main vendor asst"
+    b" step"
+    b" part prt ses account acct page block rec tbl app".split()
+)
+
+
+def _last_part(value: bytes) -> bool:
+    """A word for a kind of token before the last part, and that looks random."""
+    last = re.split(rb"[_.-]", value)[-1]
+    return is_random(last, 20)
+
+
+def _prefixed(value: bytes) -> bool:
+    """`abc_` and 32 random characters: many vendors' form, but also that of public ids."""
+    first, last = value.split(b"_", 1)[0], value.rsplit(b"_", 1)[-1]
+    return first not in _PUBLIC_IDS and is_random(last, 32) and sum(map(last.count, _DIGITS)) >= 4
+
+
+_DIGITS = [bytes([code]) for code in b"0123456789"]
+_LONG_ENOUGH = pattern(r"[A-Za-z0-9]{20}")
+_KIND = (
+    "live|test|prod|sandbox|production|secret|api|apikey|key|token|tok|pat|sk|rk|priv|auth|oauth|access|client|v[0-9]"
+)
+_UNKNOWN: tuple[tuple[str, Any, Callable[[bytes], bool]], ...] = (
+    (
+        "kind",
+        pattern(rf"\b[A-Za-z][A-Za-z0-9_.-]*[_.-](?:{_KIND})[_.-](?:[A-Za-z0-9]+_)?[A-Za-z0-9]{{20,}}\b", case=False),
+        _last_part,
+    ),
+    ("prefix", pattern(r"\b[a-z][a-z0-9]*_(?:[a-z0-9]+_)?[A-Za-z0-9]{32,}\b"), _prefixed),
+)
+"""Forms that many vendors' tokens have: a word for its kind, or a short prefix, before a long random part."""
 
 
 def hide_tokens(text: bytes, scope: Scope) -> bytes:
@@ -146,7 +244,7 @@ def hide_tokens(text: bytes, scope: Scope) -> bytes:
 
     def replace(match: Any) -> bytes | None:
         value = match.group(0)
-        for prefix, row in _BY_PREFIX:
+        for prefix, row in _BY_START.get(value[:2], ()):
             if value.startswith(prefix):
                 return (
                     None if row.digit and not has_digit(value[len(prefix) :]) else scope.hide("TOKEN", row.name, value)
@@ -154,4 +252,22 @@ def hide_tokens(text: bytes, scope: Scope) -> bytes:
         name = next((name for name, shape in _SHAPES if shape.match(value)), "other")
         return scope.hide("TOKEN", name, value)
 
-    return substitute(_ANY, text, replace)
+    return _hide_unknown(substitute(_ANY, text, scope, replace), scope)
+
+
+def _hide_unknown(text: bytes, scope: Scope) -> bytes:
+    if _LONG_ENOUGH.search(text) is None:
+        return text
+    for name, rule, judge in _UNKNOWN:
+
+        def replace(match: Any, name: str = name, judge: Callable[[bytes], bool] = judge) -> bytes | None:
+            value = match.group(0)
+            return scope.hide("TOKEN", name, value) if judge(value) else None
+
+        text = substitute(rule, text, scope, replace)
+    return text
+
+
+def holds_token(text: bytes) -> bool:
+    """Whether a token of a known form stands in the text."""
+    return _ANY.search(text) is not None

@@ -183,8 +183,12 @@ class Adapter(Protocol):
     def discover(self) -> Iterator[SessionFacts]:
         """Every session of the store, read in full. For incremental reading see `glance` and `read`."""
 
-    def glance(self) -> Glance:
-        """What is there, without opening a session's file."""
+    def glance(self, watched: Collection[str] = ()) -> Glance:
+        """What is there, without opening a session's file; newest first where it was not known before.
+
+        Of very many sessions each call looks at some anew: at all that are ``watched`` or changed lately, and in turn
+        at the others.
+        """
 
     def read(
         self,

@@ -11,7 +11,6 @@ from boards import log
 from boards.models import Board
 from boards.queries import answers
 from boards.queries.answers import Page
-from boards.queries.reach import reach_of
 from boards.rules import Refused
 from boards.schemas import Actor
 from boards.times import iso, now
@@ -28,7 +27,7 @@ def who() -> People:
 
 
 def shown(board_id: str, actor: Actor, **more: Any) -> dict[str, Any]:
-    return answers.board(board_id, actor, reach_of, **more)
+    return answers.board(board_id, actor, **more)
 
 
 def state(board_id: str, contract_id: str, who: People) -> str:
@@ -50,7 +49,7 @@ def test_an_agent_reads_only_boards_that_it_is_a_member_of(who: People) -> None:
     with pytest.raises(Refused) as no:
         shown(board_id, who.mallory)
     assert no.value.code == "not_a_member"
-    assert answers.boards(who.mallory, Page())[0] == []
+    assert answers.boards(who.mallory, Page())["boards"] == []
 
 
 def test_who_has_left_reads_no_more(who: People) -> None:
@@ -136,7 +135,7 @@ def test_the_list_of_boards_counts_as_the_boards_do(who: People) -> None:
     first, second = people.board(who), people.board(who)
     people.contract(who, first)
     done("open_blocker", who.alice, board_id=second, summary="No disk left")
-    listed = {item["boardId"]: item["counts"] for item in answers.boards(who.human, Page())[0]}
+    listed = {item["boardId"]: item["counts"] for item in answers.boards(who.human, Page())["boards"]}
     assert listed == {board_id: shown(board_id, who.human)["counts"] for board_id in (first, second)}
     assert listed[first]["unclaimed"] == listed[second]["blocked"] == 1
 
@@ -223,8 +222,9 @@ def test_peers_are_people_mailboxes_and_sessions_each_once(who: People) -> None:
     session(1, title="Camera work", status="running", reason="its process lives")
     session(2)
     done("invite", who.human, board_id=people.board(who), node="s-1")
-    items, more = answers.peers(Page(), reach_of)
-    assert not more
+    found = answers.peers(Page())
+    items = found["peers"]
+    assert found["nextCursor"] is None
     assert [item["nodeId"] or item["sessionId"] for item in items if item["sessionId"]] == ["s-2", "s-1"]
     assert sorted(item["nodeId"] for item in items if not item["sessionId"]) == sorted(
         [who.human.node_id, "alice", "bob", "mallory"]
@@ -238,12 +238,12 @@ def test_pages_of_peers_hold_everybody_once(who: People) -> None:
     for number in range(5):
         session(number)
     seen: list[str] = []
-    page, more = Page(2, 0), True
-    while more:
-        items, more = answers.peers(page, reach_of)
-        assert len(items) == 2 or not more
-        seen += [item["nodeId"] or item["sessionId"] for item in items]
-        page = Page(2, page.offset + 2)
+    cursor: str | None = ""
+    while cursor is not None:
+        found = answers.peers(Page(2, cursor))
+        cursor = found["nextCursor"]
+        assert len(found["peers"]) == 2 or cursor is None
+        seen += [item["nodeId"] or item["sessionId"] for item in found["peers"]]
     assert len(seen) == len(set(seen)) == 9
 
 
@@ -251,7 +251,7 @@ def test_shared_boards_are_open_ones_where_all_are(who: People) -> None:
     both, closed = people.board(who), people.board(who)
     people.board(who, members={"alice": "worker"})
     done("close_board", who.human, board_id=closed)
-    items, _ = answers.boards(who.human, Page(), ["alice", "bob"])
+    items = answers.boards(who.human, Page(), ["alice", "bob"])["boards"]
     assert [item["boardId"] for item in items] == [both]
 
 

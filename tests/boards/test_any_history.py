@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from boards import log, times
-from boards.models import Task
+from boards.models import Contract, Event, Task
 from boards.schemas import Actor, Receipt
 from tests.people import done, give, people
 
@@ -35,6 +35,7 @@ class History(RuleBasedStateMachine):
         self.messages: list[str] = []
         self.holders: dict[str, tuple[str, int]] = {}
         self.fencing: dict[str, int] = {}
+        self.offers: dict[str, str] = {}
         self.ends: dict[str, datetime | None] = {}
         self.applied: dict[tuple[str, str | None], Receipt] = {}
 
@@ -75,7 +76,8 @@ class History(RuleBasedStateMachine):
             receipt = give("claim_task", self.actors[name], expect=expect, **wish)
             if receipt.outcome == "applied":
                 held = self.holders.get(task_id)
-                assert held is None or self._lease_over(task_id), "two hold one task"
+                offered = self.offers.pop(task_id, None) == self.actors[name].node_id
+                assert held is None or offered or self._lease_over(task_id), "two hold one task"
                 assert receipt.extra["fencing"] > self.fencing.get(task_id, 0)
                 self.fencing[task_id] = receipt.extra["fencing"]
                 self.holders[task_id] = (self.actors[name].node_id, receipt.extra["fencing"])
@@ -93,6 +95,40 @@ class History(RuleBasedStateMachine):
 
                 assert Evidence.objects.filter(contract_id=task_id, verdict="verified").exists()
                 self.holders.pop(task_id, None)
+
+    @rule(name=NAMES, index=TASKS, text=TEXTS, owner=st.sampled_from(["alice", "bob", None]))
+    def edit(self, name: str, index: int, text: str, owner: str | None) -> None:
+        """A new text lapses every acceptance but the editor's own, and never under somebody who holds a task."""
+        for contract_id in self.contracts[index : index + 1]:
+            owners = {"owners": {owner: ["x"]}} if owner else {}
+            wish: dict[str, Any] = {"boardId": "b", "contractId": contract_id, "objective": f"e {text}", **owners}
+            if give("edit_contract", self.actors[name], **wish).outcome == "applied":
+                row = Contract.objects.get(contract_id=contract_id)
+                assert set(row.accepted_by) <= {self.actors[name].node_id}
+                assert not Task.objects.filter(contract_id=contract_id, status="claimed").exists()
+
+    @rule(name=NAMES, index=TASKS)
+    def withdraw(self, name: str, index: int) -> None:
+        """Anybody tries to take a proposal back."""
+        for contract_id in self.contracts[index : index + 1]:
+            give("withdraw_contract", self.actors[name], boardId="b", contractId=contract_id)
+
+    @rule(name=NAMES, to=NAMES, index=TASKS, fencing=st.sampled_from([1, 1, 2, 3]))
+    def hand_over(self, name: str, to: str, index: int, fencing: int) -> None:
+        """An offer never moves a task; only the claim of whom it names does, and that is the model's claim above."""
+        for task_id in self.contracts[index : index + 1]:
+            wish: dict[str, Any] = {"boardId": "b", "taskId": task_id, "fencing": fencing, "summary": "s"}
+            if give("hand_over_task", self.actors[name], to=to, **wish).outcome == "applied":
+                assert self.holders[task_id] == (self.actors[name].node_id, fencing)
+                assert Task.objects.get(task_id=task_id).holder == self.actors[name].node_id
+                self.offers[task_id] = self.actors[to].node_id
+
+    @rule(event=st.integers(0, 60))
+    def erase(self, event: int) -> None:
+        """Texts may go at any time: the chain and the replay stay."""
+        rows = list(Event.objects.filter(stream="b").order_by("revision")[event : event + 1])
+        for row in rows:
+            give("erase_payload", self.who.human, boardId="b", eventIds=[row.event_id], reason="a leak")
 
     @invariant()
     def leases_are_known(self) -> None:

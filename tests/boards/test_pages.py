@@ -237,13 +237,16 @@ def test_sessions_that_are_not_listed_are_counted_and_can_be_named(settings, tmp
     listed = {row.session_id for row in pages.found_sessions().rows}
     assert len(listed) == 14 and "more can be named" not in text(get("/boards/new"))
     monkeypatch.setattr(home, "LISTED", 2)
+    monkeypatch.setattr(home, "PER_PAGE", 2)
     monkeypatch.setattr(region_views, "KEPT", Kept(1_000_000))
     unlisted = sorted(listed - {row.session_id for row in pages.found_sessions().rows})
     assert "12 more can be named by their ids" in text(get("/boards/new"))
     board = text(get(story.url))
     assert "Session found here (12 more can be named by their ids)" in board
     assert "and 12 more: invite them by their ids, in Members" in board
-    assert "14 more sessions on this machine" in board and "and 12 that were active earlier" in board
+    assert "14 more sessions on this machine" in board and "Page 1 of 7 · 12 more" in board
+    last = text(get("/regions/collaborators?page=7"))
+    assert last.count('id="session-') == 2 and "Page 7 of 7" in last
     wish = {"session": [unlisted[0]], "other": f"{unlisted[1]}, {unlisted[2]}"}
     refused = text(post("/boards/new", title=" ", **wish), 422)
     assert f'name="other" value="{", ".join(unlisted[:3])}"' in refused, "what was ticked meanwhile left the list"

@@ -61,16 +61,16 @@ def test_a_postponed_delivery_rings_its_board_once_and_the_page_says_why_it_wait
     story = Story()
     story.send(to=["alice"])
     frames = heard(monkeypatch, story.board_id)
-    known = live._announce_waiting({})
+    known = live._announce_waiting(None)
     url = f"{story.url}regions/messages"
     before = get(url).headers["ETag"]
     key = Delivery.objects.get(message_id=story.message_id).key
-    Outbox.objects.create(key=key, attempts=1, next_at=clock(), last_reason="The inbox is locked.")
+    Outbox.objects.create(key=key, attempts=1, next_at=clock(), last_reason="The inbox is locked.", noted_at=clock())
     known = live._announce_waiting(known)
     known = live._announce_waiting(known)
     assert [(frame["board"], frame["regions"]) for frame in frames] == [(story.board_id, ["messages"])]
     assert "The inbox is locked." in text(get(url, if_none_match=before))
-    Outbox.objects.update(last_reason="The disk is full.")
+    Outbox.objects.update(last_reason="The disk is full.", noted_at=clock() + timedelta(seconds=1))
     live._announce_waiting(known)
     assert len(frames) == 2 and "The disk is full." in text(get(url))
 

@@ -52,6 +52,11 @@ def _(story):
     return lambda: done("create_board", story.who.human, title="Another board")
 
 
+@case("board.adopted")
+def _(story):
+    return lambda: done("adopt_board", story.who.human, board_id="From-afar", title="Made by another program")
+
+
 @case("board.updated")
 def _(story):
     return lambda: story.give("update_board", story.who.human, title="Light and sound")
@@ -125,6 +130,45 @@ def _(story):
     return lambda: story.give("complete_task", story.who.alice, task_id=contract_id, fencing=fencing)
 
 
+@case("contract.edited")
+def _(story):
+    contract_id = story.accept()
+    return lambda: story.give("edit_contract", story.who.human, contract_id=contract_id, objective="Record two files")
+
+
+@case("contract.withdrawn")
+def _(story):
+    contract_id = story.propose()
+    return lambda: story.give("withdraw_contract", story.who.human, contract_id=contract_id)
+
+
+def offered(story: Story) -> tuple[Prepared, str]:
+    """A task that anybody may hold, held by Alice, and her offer to Bob."""
+    contract_id = story.propose(owners={})
+    fencing = claim(story.who, story.board_id, contract_id)
+    wish = {"task_id": contract_id, "fencing": fencing, "to": "bob", "summary": "Half of it is recorded."}
+    return lambda: story.give("hand_over_task", story.who.alice, **wish), contract_id
+
+
+@case("task.updated")
+def _(story):
+    return offered(story)[0]
+
+
+@case("task.handed_over")
+def _(story):
+    offer, contract_id = offered(story)
+    offer()
+    return lambda: story.give("claim_task", story.who.bob, task_id=contract_id)
+
+
+@case("payload.erased")
+def _(story):
+    story.send()
+    event = Event.objects.get(type="agentlink.message.sent")
+    return lambda: story.give("erase_payload", story.who.human, event_ids=[event.event_id], reason="a leak")
+
+
 @case("task.renewed")
 def _(story):
     contract_id, fencing = story.claim()
@@ -166,6 +210,12 @@ def _(story):
     message_id = story.send()
     wish = {"message_id": message_id, "answer": "blocked", "note": "no camera"}
     return lambda: story.give("acknowledge_message", story.who.alice, **wish)
+
+
+@case("message.answered")
+def _(story):
+    wish = {"type": "task_update", "content": f"re: {story.send()} it is done"}
+    return lambda: story.found("take_message", message_id="msg-from-the-folder", **wish)
 
 
 @case("message.expired")

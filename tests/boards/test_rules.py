@@ -10,7 +10,7 @@ import pytest
 from django.db import models
 
 from boards import rules, words
-from boards.models import Blocker, Board, Contract, Delivery, Evidence, Member, Message, Node, Task
+from boards.models import Blocker, Board, Contract, Delivery, Evidence, Member, Node, Task
 from boards.rules import Refused, World, gate, rights, tasks
 from boards.rules.world import Found, slug
 from boards.schemas import COMMANDS, Actor
@@ -149,7 +149,7 @@ def test_every_command_has_a_decision_and_every_board_command_a_place_in_the_tab
     assert set(rules.DECIDE) == set(COMMANDS)
     on_boards = {kind for kind, command in COMMANDS.items() if "board_id" in command.model_fields} - {"create_board"}
     free = {"join_board"}  # its own rule: only the invited and the human
-    assert on_boards - rights.SERVICE_ONLY - free == set(rights.LEAST_ROLE)
+    assert on_boards - rights.SERVICE_ONLY - rights.HUMAN_ONLY - free == set(rights.LEAST_ROLE)
 
 
 @pytest.mark.parametrize(("kind", "least"), sorted(rights.LEAST_ROLE.items()))
@@ -214,23 +214,16 @@ def test_a_discovered_session_is_registered_and_invited_by_the_message_that_need
 
 
 def test_unanswered_requests_are_counted_per_sender_and_peer():
+    between: dict[str, Any] = {"board_id": "b", "node_id": "bob", "step": "handed", "requires_ack": True}
     rows = [
-        row
-        for number in range(5)
-        for row in (
-            Message(
-                message_id=f"m{number}",
-                board_id="b",
-                sender="alice",
-                recipients=["bob"],
-                message_type="task_request",
-                requires_ack=True,
-                content=str(number),
-                created_at=AT - timedelta(hours=1),
-            ),
-            Delivery(key=f"m{number}:bob", message_id=f"m{number}", board_id="b", node_id="bob", step="handed"),
-        )
+        Delivery(key=f"m{n}:bob", message_id=f"m{n}", sender="alice", message_type="task_request", **between)
+        for n in range(5)
     ]
+    others = [
+        Delivery(key=f"x{n}:bob", message_id=f"x{n}", sender="mallory", message_type="task_request", **between)
+        for n in range(5)
+    ]
+    give("send_message", *rows[:4], *others, to=["bob"], content="the fifth")
     with pytest.raises(Refused) as no:
         give("send_message", *rows, to=["bob"], content="one more")
     assert no.value.code == "too_many_unanswered"

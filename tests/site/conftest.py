@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests import people
+from tests.people import People
+from tests.site.callers import Caller
+from tests.site.desks import Shell
 from tests.site.servers import Server
 
 
@@ -16,6 +20,22 @@ def home() -> Iterator[Path]:
     """A home that does not exist yet, at a path short enough for a unix socket."""
     with tempfile.TemporaryDirectory(prefix="al-") as folder:
         yield Path(folder) / "home"
+
+
+@pytest.fixture
+def shell(home: Path) -> Shell:
+    """A home without a server."""
+    return Shell(home)
+
+
+@pytest.fixture(params=["alone", "served"])
+def either(request: pytest.FixtureRequest, home: Path) -> Iterator[Shell]:
+    """The same home without a server, and with one."""
+    if request.param == "alone":
+        yield Shell(home)
+    else:
+        with Server(home, launcher=False):
+            yield Shell(home)
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +48,31 @@ def server() -> Iterator[Server]:
 def cookie(server: Server) -> dict[str, str]:
     """The Cookie header of a person who is logged in on the shared server."""
     return server.login()
+
+
+# --- who asks the API in this process
+
+
+@pytest.fixture
+def who(db: None) -> People:
+    return people.people()
+
+
+@pytest.fixture
+def human(who: People) -> Caller:
+    return Caller({"node_id": None, "surface": "api", "human": True})
+
+
+@pytest.fixture
+def alice(who: People) -> Caller:
+    return Caller({"node_id": "alice", "surface": "api", "human": False})
+
+
+@pytest.fixture
+def bob(who: People) -> Caller:
+    return Caller({"node_id": "bob", "surface": "api", "human": False})
+
+
+@pytest.fixture
+def mallory(who: People) -> Caller:
+    return Caller({"node_id": "mallory", "surface": "api", "human": False})

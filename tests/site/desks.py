@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -93,6 +94,14 @@ class Shell:
             "    assert answer[0] == 201, answer\n"
         )
         self._python(code, *names)
+
+
+def complaint(done: Done) -> str:
+    """The code of the one sentence on stderr."""
+    match = re.fullmatch(r"agentlink: .+ \[([a-z0-9_]+)\]\n", done.err)
+    assert match is not None, done
+    assert done.out == ""
+    return match[1]
 
 
 def _ended(process: subprocess.Popen[str]) -> Done:

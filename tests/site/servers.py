@@ -65,12 +65,15 @@ def run(home: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess
 class Server:
     """`agentlink up --json` on a home; stopped on leaving."""
 
+    start = staticmethod(program)
+    """What runs it; another program for those who look inside."""
+
     def __init__(self, home: Path, *arguments: str, umask: int = 0o022, launcher: bool = True, **more: str) -> None:
         home.parent.mkdir(parents=True, exist_ok=True)
         self.errors = home.parent / f"{home.name}.stderr"
         with self.errors.open("ab") as errors:
             self.process = subprocess.Popen(
-                program("up", "--json", *(arguments or ("--port", "0")), launcher=launcher),
+                self.start("up", "--json", *(arguments or ("--port", "0")), launcher=launcher),
                 env=environment(home, **more), cwd=home.parent, stdout=subprocess.PIPE, stderr=errors, umask=umask,
             )  # fmt: skip
         assert self.process.stdout is not None

@@ -4,57 +4,25 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
-import pty
 import re
-import select
 import signal
 import socket
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from agentlink_site.cli import terminal
-from boards import texts
 from tests.fixtures import unpack
-from tests.site.desks import Done, Shell, all_ended
-from tests.site.servers import WAIT, Server, environment, program, read_all
+from tests.site.desks import Done, Shell, all_ended, complaint
+from tests.site.servers import WAIT, Server, read_all
 
 pytestmark = pytest.mark.process
 
 
-@pytest.fixture
-def shell(home: Path) -> Shell:
-    """A home without a server."""
-    return Shell(home)
-
-
-@pytest.fixture(params=["alone", "served"])
-def either(request: pytest.FixtureRequest, home: Path) -> Iterator[Shell]:
-    """The same home without a server, and with one."""
-    if request.param == "alone":
-        yield Shell(home)
-    else:
-        with Server(home, launcher=False):
-            yield Shell(home)
-
-
-def complaint(done: Done) -> str:
-    """The code of the one sentence on stderr."""
-    match = re.fullmatch(r"agentlink: .+ \[([a-z0-9_]+)\]\n", done.err)
-    assert match is not None, done
-    assert done.out == ""
-    return match[1]
-
-
 # --- a whole piece of work
-
 PROOF = ("--contract", "record", "--requirement", "proof-1", "--summary")
 
 
@@ -288,7 +256,6 @@ def test_json_is_the_body_of_the_api_unchanged_with_a_server_and_without(home: P
 
 # --- twenty at once
 
-
 NODES = [f"node-{number}" for number in range(20)]
 
 
@@ -415,164 +382,6 @@ def _wait_until_asleep(pid: int) -> None:
 def _syscall(pid: int) -> str:
     locks = Path("/proc/locks").read_text()
     return "lock" if re.search(rf"->.* {pid} ", locks) else ""
-
-
-# --- hostile text
-
-
-HOSTILE = (
-    "plain \x1b]52;c;ZXZpbA==\x07 \x1b[2J\x1b[31mred \x9b31m \rover\bwrite \u202etxt.exe "
-    "\u200bzero [bold]x[/] :smile: \U000e0041 \x7f"
-)
-GOLDEN = Path(__file__).with_name("golden")
-
-
-def in_terminal(shell: Shell, *arguments: str, **more: str) -> str:
-    """What a terminal would get."""
-    main, second = pty.openpty()
-    env = environment(shell.home, **{"TERM": "xterm-256color", "COLUMNS": "100", **more})
-    with subprocess.Popen(
-        program(*arguments), env=env, cwd=shell.home.parent, stdin=second, stdout=second, stderr=second
-    ) as process:
-        os.close(second)
-        parts = []
-        while select.select([main], [], [], WAIT)[0]:
-            try:
-                part = os.read(main, 65536)
-            except OSError:  # the other end is closed: Linux says EIO
-                break
-            if not part:
-                break
-            parts.append(part)
-        process.wait(WAIT)
-    os.close(main)
-    return b"".join(parts).decode().replace("\r\n", "\n")
-
-
-COUNTS = {"unclaimed": 1, "blocked": 1, "needsYou": 1, "unverified": 0}
-REACH = {"kind": "push", "sentence": HOSTILE}
-CONTRACT = {
-    "contractId": "record", "boardId": "work", "status": "proposed", "actionability": "needs_acceptance",
-    "textRevision": 1,
-    "objective": f"{HOSTILE}\nsecond line", "owners": {"alice": [HOSTILE]}, "acceptedBy": [], "allowedActions": [],
-    "stopConditions": [], "requiredEvidence": [{"id": "proof-1", "text": HOSTILE}], "missing": [{"detail": HOSTILE}],
-}  # fmt: skip
-BOARD = {
-    "boardId": "work", "title": HOSTILE, "status": "active", "sourceRevision": 7, "objective": HOSTILE,
-    "counts": COUNTS,
-    "members": [{"nodeId": HOSTILE, "role": "worker", "state": "joined", "status": "idle", "reach": REACH}],
-    "contracts": [CONTRACT], "older": {"messages": 3}, "updatedAt": "2026-11-30T10:00:00.000Z",
-    "tasks": [{"taskId": "record", "status": "claimed", "holder": HOSTILE, "leaseUntil": None, "title": HOSTILE}],
-    "evidence": [
-        {"evidenceId": "ev-1", "contractId": "record", "requirementId": None, "verdict": "verified", "summary": HOSTILE}
-    ],
-    "blockers": [{"blockerId": "blk-1", "status": "open", "openedBy": HOSTILE, "summary": HOSTILE}],
-    "messages": [{
-        "messageId": "msg-1", "createdAt": "2026-11-30T10:00:00.000Z", "type": "status_request", "from": HOSTILE,
-        "content": f"{HOSTILE}\nagentlink: forged [line]", "deliveries": [{"nodeId": HOSTILE, "step": "queued"}],
-    }],
-}  # fmt: skip
-PEER = {
-    "nodeId": None, "sessionId": HOSTILE, "name": HOSTILE, "status": "idle", "source": HOSTILE, "lastActivityAt": None,
-    "reach": REACH,
-}  # fmt: skip
-CANNED: dict[str, dict[str, Any]] = {
-    "/boards/work": BOARD,
-    "/contracts/record": CONTRACT,
-    "/boards": {"boards": [BOARD], "nextCursor": None},
-    "/peers": {"peers": [PEER], "nextCursor": None},
-    "/boards/work/gate": {"state": "not_ready", "missing": [{"category": "peer_evidence", "detail": HOSTILE}]},
-    "/boards/none": {"status": 404, "detail": HOSTILE, "code": HOSTILE},
-}
-"""What a server would say that lets everything through: the last wall must hold alone."""
-SHOWS = {
-    "contract": ("contract", "show", "record"), "board": ("board", "work"), "boards": ("boards",), "peers": ("peers",),
-    "gate": ("gate", "work"), "error": ("board", "none"),
-}  # fmt: skip
-
-
-@pytest.fixture
-def hostile(shell: Shell) -> Iterator[Shell]:
-    """A home whose server says only what is canned."""
-    shell.home.mkdir(mode=0o700)
-    place = str(shell.home.parent / "canned.sock")
-    facts = {"pid": os.getpid(), "startedAt": "-", "url": "http://127.0.0.1:1/", "socket": place}
-    with closing(socket.socket(socket.AF_UNIX)) as listening, (shell.home / "server.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        lock.write(str(os.getpid()))
-        lock.flush()
-        listening.bind(place)
-        listening.listen()
-        (shell.home / "server.json").write_text(json.dumps(facts))
-        threading.Thread(target=_say_canned, args=(listening,), daemon=True).start()
-        yield shell
-        listening.shutdown(socket.SHUT_RDWR)
-
-
-def _say_canned(listening: socket.socket) -> None:
-    while True:
-        try:
-            caller, _ = listening.accept()
-        except OSError:
-            return
-        with closing(caller):
-            target = caller.recv(1 << 20).split()[1].decode().removeprefix("/api/agentlink").partition("?")[0]
-            body = CANNED[target]
-            status = "404 Not Found" if body.get("status") == 404 else "200 OK"
-            content = json.dumps(body).encode()
-            caller.sendall(f"HTTP/1.1 {status}\r\nContent-Length: {len(content)}\r\n\r\n".encode() + content)
-
-
-@pytest.mark.parametrize("name", SHOWS)
-def test_hostile_text_in_a_terminal_is_golden(hostile: Shell, name: str) -> None:
-    shown = in_terminal(hostile, *SHOWS[name], TERM="dumb")
-    assert shown == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(("name", "more"), [*((name, {}) for name in SHOWS), ("board", {"NO_COLOR": "1"})])
-def test_nothing_that_agents_wrote_reaches_the_terminal_as_a_control(
-    hostile: Shell, name: str, more: dict[str, str]
-) -> None:
-    shown = in_terminal(hostile, *SHOWS[name], **more)
-    ours = re.sub(r"\x1b\[(?:[013]|22)?m", "", shown)
-    assert ours == terminal.visible(ours)
-    assert "\N{SYMBOL FOR ESCAPE}[2J" in re.sub(r"\s", "", ours)
-    assert not re.search(r"^agentlink: forged", ours, re.MULTILINE)
-
-
-def test_json_in_a_terminal_is_escaped(hostile: Shell) -> None:
-    shown = in_terminal(hostile, "board", "work", "--json")
-    assert shown.isascii()
-    assert terminal.visible(shown) == shown
-    assert "\\u001b" in shown
-
-
-def test_a_pipe_gets_plain_lines_without_colour_or_wrapping(hostile: Shell) -> None:
-    out = hostile.ok("board", "work").out
-    assert "\x1b" not in out
-    rows = [line for line in out.split("\n") if line.startswith("record ")]
-    assert len(rows) == 2, "one line a row, however narrow the screen"
-
-
-def test_an_ascii_terminal_gets_escapes_instead_of_an_error(hostile: Shell) -> None:
-    done = hostile.ok("board", "work", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
-    assert done.out.isascii()
-
-
-def test_every_control_is_made_visible_and_text_stays() -> None:
-    assert terminal.visible("a\n\tb") == "a\n\tb"
-    assert terminal.line("a\n\tb") == "a\u240a\u2409b"
-    for code in [*range(0x20), *range(0x7F, 0xA0), 0x202E, 0x2066, 0x200B, 0xFEFF, 0x2028, 0xE0041, 0xD800, 0x00AD]:
-        if chr(code) not in "\n\t":
-            assert chr(code) not in terminal.visible(f"x{chr(code)}y")
-    assert terminal.visible("\u00e4\u4e2d\U0001f600 \u05d0") == "\u00e4\u4e2d\U0001f600 \u05d0"
-
-
-def test_the_terminal_and_the_panel_name_the_same_characters() -> None:
-    for char in map(chr, [*range(0x3400), 0xE000, 0xFDD0, 0xFFA0, 0xFFFF, 0x1F642, 0xE0041, 0xE0100, 0x10FFFF]):
-        assert (terminal.visible(char) == char) == (texts.visible(char) == char), hex(ord(char))
-    assert terminal.visible("\u3164") == "<U+3164>"
-    assert texts.visible("\ue000") == "\u27e6U+E000\u27e7"
 
 
 def test_secrets_are_in_no_argument_list_output_or_log(home: Path) -> None:

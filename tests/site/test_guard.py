@@ -95,12 +95,13 @@ def test_what_is_not_http_gets_a_sentence_with_every_header(server: Server, data
     assert_golden(headers)
 
 
-def test_every_address_but_static_files_and_the_login_wants_a_login(server: Server) -> None:
-    answers = {path: server.ask("GET", path) for path in MOUNTED if path not in (STATIC, "/login")}
+def test_every_address_but_the_login_and_its_looks_wants_a_login(server: Server) -> None:
+    answers = {path: server.ask("GET", path) for path in MOUNTED if path != "/login"}
     assert {path: answer.status for path, answer in answers.items()} == dict.fromkeys(answers, 401)
     assert b"agentlink open" in answers["/"].body
     assert answers["/api"].json["code"] == "not_logged_in"
-    assert server.ask("GET", STATIC).status == 200
+    for path in ("/static/css/tokens.css", "/static/icon.svg"):
+        assert server.ask("GET", path).status == 200, "the login page is drawn before anybody is logged in"
 
 
 @pytest.mark.parametrize(
@@ -109,7 +110,7 @@ def test_every_address_but_static_files_and_the_login_wants_a_login(server: Serv
 def test_every_answer_carries_the_golden_headers(server: Server, cookie: dict[str, str], name: str) -> None:
     asked = {
         "ok": ("/test/actor", cookie, 200), "unauthorized": ("/", {}, 401), "not found": ("/none", cookie, 404),
-        "static": (STATIC, {}, 200), "no such static": ("/static/none.js", {}, 401),
+        "static": (STATIC, cookie, 200), "no such static": ("/static/none.js", {}, 401),
         "error": ("/test/broken", cookie, 500),
         "api": ("/api/none", cookie, 404), "login": (f"/login?code={server.new_code()}", {}, 200),
     }  # fmt: skip

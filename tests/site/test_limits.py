@@ -178,11 +178,11 @@ def test_requests_in_one_go_are_answered_in_order(server: Server) -> None:
     assert answer.rstrip().endswith(b"}")
 
 
-def test_a_large_static_file_arrives_whole(server: Server) -> None:
+def test_a_large_static_file_arrives_whole(server: Server, cookie: dict[str, str]) -> None:
     from django_htmx import __file__ as package
 
     path = Path(package).parent / "static/django_htmx/htmx-4.js"
-    answer = server.ask("GET", f"/static/django_htmx/{path.name}")
+    answer = server.ask("GET", f"/static/django_htmx/{path.name}", cookie)
     assert answer.body == path.read_bytes()
-    seen = {"If-Modified-Since": answer.headers["last-modified"]}
+    seen = cookie | {"If-Modified-Since": answer.headers["last-modified"]}
     assert server.ask("GET", f"/static/django_htmx/{path.name}", seen).status == 304

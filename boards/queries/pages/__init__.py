@@ -9,8 +9,8 @@ from boards.queries.pages.board import BoardHead, Composer, Tab, board_head, com
 from boards.queries.pages.contracts import contract_lanes
 from boards.queries.pages.evidence import blocker_cards, evidence_cards, ownership
 from boards.queries.pages.home import BoardLine, Collaborator, Listed, boards_list, collaborators, found_sessions
-from boards.queries.pages.messages import MessageCard, message_cards, message_list
-from boards.queries.pages.needs import need_cards
+from boards.queries.pages.messages import MessageCard, message_cards, message_list, older_messages
+from boards.queries.pages.needs import home_needs, need_cards
 from boards.queries.pages.snapshot import STEP, Snapshot, present
 
 __all__ = [
@@ -31,9 +31,11 @@ __all__ = [
     "contract_lanes",
     "evidence_cards",
     "found_sessions",
+    "home_needs",
     "message_cards",
     "message_list",
     "need_cards",
+    "older_messages",
     "ownership",
     "present",
     "tabs",

@@ -5,19 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from boards.models import Board, Contract, Member
+from boards.models import Blocker, Board, Contract, Evidence, Member
 from boards.queries.pages.actions import Action, Option, Place, line, select, words
 from boards.queries.pages.home import found_sessions, reached
+from boards.queries.pages.paging import Shown, shown
 from boards.queries.pages.snapshot import Face, Snapshot
-from boards.queries.reach import reach_of
+from boards.queries.reach import reach_by
 from boards.words import MessageType, Priority
 from peers import queries as peers
+from peers.models import Session
 
 VIEWS: Final = ("contracts", "evidence", "blockers", "ownership")
 """The views of a board; each is a region, and the first is shown when none is asked for."""
 TYPES: Final[tuple[str, ...]] = MessageType.__args__  # type: ignore[attr-defined]
 PRIORITIES: Final[tuple[str, ...]] = Priority.__args__  # type: ignore[attr-defined]
 ROLES: Final = (("worker", "worker"), ("supervisor", "supervisor"), ("observer", "observer"))
+CHOICES: Final = 200
+"""Contracts that the composer lists."""
 EVERYONE: Final = "@board"
 
 
@@ -50,18 +54,21 @@ class BoardHead:
 
 def board_head(shot: Snapshot) -> BoardHead:
     """The head of a board's page."""
-    members = [_member(shot, row) for row in sorted(shot.members, key=lambda row: (row.role != "human", row.node_id))]
+    nodes = [shot.faces.nodes[row.node_id] for row in shot.members if row.node_id in shot.faces.nodes]
+    sessions = peers.sessions_of((node.source, node.session_id) for node in nodes)
+    ordered = sorted(shot.members, key=lambda row: (row.role != "human", row.node_id))
+    members = [_member(shot, row, sessions) for row in ordered]
     place = Place(shot.board, "head", shot.board.board_id, shot.board.revision)
     if not shot.open:
         return BoardHead(shot.board, members, [], None, None)
     return BoardHead(shot.board, members, _board_actions(place, members), _invite(shot, place), _leave(shot, place))
 
 
-def _member(shot: Snapshot, row: Member) -> MemberLine:
+def _member(shot: Snapshot, row: Member, sessions: dict[tuple[str, str], Session]) -> MemberLine:
     node = shot.faces.nodes.get(row.node_id)
-    session = peers.session(node.session_id, node.source) if node and node.session_id else None
+    session = sessions.get((node.source, node.session_id)) if node else None
     status = session.status if session else ("running" if row.node_id == shot.me else "unknown")
-    reach = reached(reach_of(node), status)[0] if node else ""
+    reach = reached(reach_by(node, session), status)[0] if node else ""
     return MemberLine(row, shot.faces(row.node_id), status, session, reach)
 
 
@@ -113,9 +120,10 @@ class Tab:
 
 def tabs(shot: Snapshot, current: str) -> list[Tab]:
     """The views with their counts."""
+    board_id = shot.board.board_id
     counts = {
-        "evidence": len(shot.bundles),
-        "blockers": len([row for row in shot.blockers if row.status == "open"]),
+        "evidence": Evidence.objects.filter(board_id=board_id).count(),
+        "blockers": Blocker.objects.filter(board_id=board_id, status="open").count(),
     }
     return [Tab(name, name.capitalize(), counts.get(name), name == current) for name in VIEWS]
 
@@ -132,6 +140,7 @@ class Composer:
     others: list[Option]
     more: int
     contracts: list[Option]
+    more_contracts: int
 
 
 def composer(shot: Snapshot, to: str = "", contract_id: str = "") -> Composer:
@@ -147,9 +156,13 @@ def composer(shot: Snapshot, to: str = "", contract_id: str = "") -> Composer:
         for row in listed.rows
         if row.session_id not in inside
     ]
-    return Composer(shot.open, members, others, listed.more, _contracts(shot.contracts, contract_id))
+    contracts = _contracts(shot)
+    options = [Option(one, one, one == contract_id) for one in contracts.rows]
+    return Composer(shot.open, members, others, listed.more, options, contracts.more)
 
 
-def _contracts(rows: list[Contract], chosen: str) -> list[Option]:
-    running = [row for row in rows if row.status not in ("rejected", "withdrawn", "done")]
-    return [Option(row.contract_id, row.contract_id, row.contract_id == chosen) for row in running]
+def _contracts(shot: Snapshot) -> Shown[str]:
+    """Newest first: with very many the oldest are left to those who write by command."""
+    found = Contract.objects.filter(board_id=shot.board.board_id).exclude(status__in=("rejected", "withdrawn", "done"))
+    newest = found.order_by("-created_at", "-contract_id").values_list("contract_id", flat=True)
+    return shown(newest, found.count(), 1, CHOICES)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from boards.models import Blocker, Contract, Evidence, Task
 from boards.queries.pages.actions import Action, Place, checks, minutes, select, words
+from boards.queries.pages.paging import Shown, longest, shown
 from boards.queries.pages.snapshot import STEP, Face, Snapshot
 from boards.rules.contracts import unowned
 from boards.texts import span
@@ -18,6 +20,8 @@ LANES: Final = (
     ("In progress", ("accepted", "active")),
     ("Blocked and closed", ("blocked", "done", "rejected", "withdrawn")),
 )
+PER_LANE: Final = 12
+"""Cards of a lane on one page."""
 MARKS: Final[dict[str, tuple[str, str]]] = {
     "verified": ("ok", "✓"),
     "rejected": ("bad", "✕"),
@@ -71,6 +75,7 @@ class TaskLine:
     lease: Lease | None
     by: Face | None
     actions: list[Action]
+    offered_to: Face | None = None
 
     @property
     def says_something(self) -> bool:
@@ -105,15 +110,34 @@ class Lane:
     """Cards of one state."""
 
     title: str
+    total: int
     cards: list[ContractCard]
 
 
-def contract_lanes(shot: Snapshot) -> list[Lane]:
-    """All contracts of a board, in three lanes."""
-    return [
-        Lane(title, [contract_card(shot, row) for row in shot.contracts if row.status in states])
-        for title, states in LANES
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """A page of each lane, and the longest list of them: the lanes are turned over together."""
+
+    lanes: list[Lane]
+    turned: Shown[Contract]
+
+
+def contract_lanes(shot: Snapshot, page: int = 1) -> Lanes:
+    """The contracts of a board, in three lanes, a page of each."""
+    every = Contract.objects.filter(board_id=shot.board.board_id).order_by("created_at", "contract_id")
+    counts = Counter(every.order_by().values_list("status", flat=True))
+    totals = [sum(counts[state] for state in states) for _, states in LANES]
+    page = min(page, max(1, -(-max(totals) // PER_LANE)))
+    parts = [
+        shown(every.filter(status__in=states), total, page, PER_LANE)
+        for (_, states), total in zip(LANES, totals, strict=True)
     ]
+    part = shot.part([row for one in parts if one.page == page for row in one.rows])
+    lanes = [
+        Lane(title, one.total, [contract_card(part, row) for row in one.rows] if one.page == page else [])
+        for (title, _), one in zip(LANES, parts, strict=True)
+    ]
+    return Lanes(lanes, longest(parts))
 
 
 def contract_card(shot: Snapshot, row: Contract) -> ContractCard:
@@ -193,7 +217,8 @@ def task_line(shot: Snapshot, contract: Contract, task: Task, region: str = "con
     alone = len(shot.tasks_of(contract)) == 1
     by = shot.faces(task.last_holder) if task.status == "done" and task.last_holder else None
     actions = _task_actions(shot, contract, task, region) if shot.open else []
-    return TaskLine(task, not alone, lease_of(shot, task), by, actions)
+    offered_to = shot.faces(task.offered_to) if task.offered_to else None
+    return TaskLine(task, not alone, lease_of(shot, task), by, actions, offered_to)
 
 
 def lease_of(shot: Snapshot, task: Task) -> Lease | None:
@@ -236,6 +261,9 @@ def _claim(shot: Snapshot, contract: Contract, task: Task, place: Place) -> list
 def _holding(shot: Snapshot, contract: Contract, task: Task, place: Place) -> list[Action]:
     hidden: dict[str, object] = {"taskId": task.task_id, "node": task.holder, "fencing": task.fencing}
     actions = []
+    if task.offered_to:
+        taking: dict[str, object] = {"taskId": task.task_id, "node": task.offered_to}
+        actions.append(place.action("claim_task", "Take over", taking, minutes(), suffix=task.task_id))
     if contract.status in ("accepted", "active", "blocked") and shot.gate_of(contract).ready:
         note = words("note", "Note", required=False)
         actions.append(place.action("complete_task", "Complete", hidden, note, tone="primary", suffix=task.task_id))
@@ -260,6 +288,8 @@ def accepting(shot: Snapshot, row: Contract, place: Place) -> list[Action]:
     """Accept for one of the owners that have not yet; the human may do so for a session of the same user."""
     waiting = [node for node in row.owners if node not in row.accepted_by]
     hidden: dict[str, object] = {"contractId": row.contract_id, "textRevision": row.text_revision}
+    if row.trust and not row.owners:  # nobody was asked: the person decides, and it is then open to every worker
+        return [place.action("accept_contract", "Accept", hidden, tone="primary"), *_taking_away(row, place)]
     if len(waiting) == 1:
         label = "Accept" if waiting[0] == shot.me else f"Accept for {shot.faces(waiting[0]).name}"
         return [place.action("accept_contract", label, {**hidden, "node": waiting[0]}, tone="primary")]

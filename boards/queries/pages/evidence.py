@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import Final
 
 from boards.models import Blocker, Contract, Evidence, Summary
 from boards.queries.pages.actions import Action, Place, words
 from boards.queries.pages.contracts import MARKS, Lease, lease_of, task_line
+from boards.queries.pages.paging import Shown, shown
 from boards.queries.pages.snapshot import Face, Snapshot
+
+NOTHING_NAMED: Final = "(no resource named)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +40,16 @@ class EvidenceCard:
     receipt: str
 
 
-def evidence_cards(shot: Snapshot) -> list[EvidenceCard]:
-    """Every bundle of the board, newest first."""
-    contracts = {row.contract_id: row for row in shot.contracts}
-    return [_bundle(shot, row, contracts[row.contract_id]) for row in reversed(shot.bundles)]
+PER_PAGE: Final = 40
+"""Cards, or lines of the table of owners, on one page."""
+
+
+def evidence_cards(shot: Snapshot, page: int = 1) -> Shown[EvidenceCard]:
+    """The bundles of the board, newest first."""
+    newest = Evidence.objects.filter(board_id=shot.board.board_id).order_by("-created_at", "-evidence_id")
+    part = shown(newest, newest.count(), page, PER_PAGE)
+    contracts = Contract.objects.in_bulk({row.contract_id for row in part.rows})
+    return part.of(lambda row: _bundle(shot, row, contracts[row.contract_id]))
 
 
 def _bundle(shot: Snapshot, row: Evidence, contract: Contract) -> EvidenceCard:
@@ -92,15 +102,17 @@ class BlockerCard:
     receipt: str
 
 
-def blocker_cards(shot: Snapshot) -> list[BlockerCard]:
+def blocker_cards(shot: Snapshot, page: int = 1) -> Shown[BlockerCard]:
     """Open ones first, then resolved ones; newest first in each."""
-    newest = [_blocker(shot, row) for row in reversed(shot.blockers)]
-    return sorted(newest, key=lambda card: card.row.status != "open")
+    found = Blocker.objects.filter(board_id=shot.board.board_id)
+    part = shown(found.order_by("status", "-opened_at", "-blocker_id"), found.count(), page, PER_PAGE)
+    named = {evidence_id for row in part.rows for evidence_id in row.evidence_ids}
+    bundles = list(Evidence.objects.filter(evidence_id__in=named).order_by("created_at", "evidence_id"))
+    return part.of(lambda row: _blocker(shot, row, [one for one in bundles if one.evidence_id in row.evidence_ids]))
 
 
-def _blocker(shot: Snapshot, row: Blocker) -> BlockerCard:
+def _blocker(shot: Snapshot, row: Blocker, bundles: list[Evidence]) -> BlockerCard:
     place = Place(shot.board, "blockers", row.blocker_id, row.revision)
-    bundles = [bundle for bundle in shot.bundles if bundle.evidence_id in row.evidence_ids]
     return BlockerCard(
         row=row,
         by=shot.faces(row.opened_by),
@@ -147,37 +159,63 @@ class SummaryCard:
 class Ownership:
     """The table, and the summaries that sessions gave to their peers."""
 
-    rows: list[Owned]
+    rows: Shown[Owned]
     summaries: list[SummaryCard]
 
 
-def ownership(shot: Snapshot) -> Ownership:
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """That a contract gives a resource to a node; ``first``: the contract's actions stand in this line."""
+
+    resource: str
+    node_id: str
+    contract_id: str
+    proposed: bool
+    first: bool
+
+
+def ownership(shot: Snapshot, page: int = 1) -> Ownership:
     """Resource by resource, in running contracts; a resource that two nodes own is marked."""
-    running = [row for row in shot.contracts if row.status in ("proposed", "accepted", "active", "blocked")]
+    claims = _claims(shot)
     holders: dict[str, set[str]] = defaultdict(set)
-    for contract in running:
-        if contract.status != "proposed":
-            for node, things in contract.owners.items():
-                for thing in things:
-                    holders[thing.casefold().strip()].add(node)
-    rows = [row for contract in running for row in _owned(shot, contract, holders)]
-    return Ownership(sorted(rows, key=lambda row: row.resource.casefold()), _summaries(shot))
+    for claim in claims:
+        if not claim.proposed:
+            holders[claim.resource.casefold().strip()].add(claim.node_id)
+    claims.sort(key=lambda claim: claim.resource.casefold())
+    shown_ = shown(claims, len(claims), page, PER_PAGE)
+    part = shot.part(list(Contract.objects.filter(contract_id__in={claim.contract_id for claim in shown_.rows})))
+    contracts = {row.contract_id: row for row in part.contracts}
+    lines = shown_.of(lambda claim: _owned(part, claim, contracts[claim.contract_id], holders))
+    return Ownership(lines, _summaries(shot))
 
 
-def _owned(shot: Snapshot, contract: Contract, holders: dict[str, set[str]]) -> list[Owned]:
-    tasks = shot.tasks_of(contract)
-    held = {task.holder: task for task in tasks if task.status == "claimed"}
-    claims = [action for task in tasks for action in task_line(shot, contract, task, "ownership").actions]
-    found: list[Owned] = []
-    for node, things in contract.owners.items():
-        lease = lease_of(shot, held[node]) if node in held else None
-        for thing in things or ["(no resource named)"]:
-            others = holders[thing.casefold().strip()] - {node} if contract.status != "proposed" else set()
-            clash = [shot.faces(other) for other in sorted(others)]
-            found.append(Owned(thing, shot.faces(node), contract, lease, clash, claims if not found else []))
+def _claims(shot: Snapshot) -> list[Claim]:
+    """Every line of the table, as little of each contract as that takes."""
+    running = Contract.objects.filter(
+        board_id=shot.board.board_id, status__in=("proposed", "accepted", "active", "blocked")
+    )
+    found = []
+    for contract_id, status, owners in running.order_by("created_at", "contract_id").values_list(
+        "contract_id", "status", "owners"
+    ):
+        pairs = [(node, thing) for node, things in owners.items() for thing in things or [NOTHING_NAMED]]
+        found += [
+            Claim(thing, node, contract_id, status == "proposed", n == 0) for n, (node, thing) in enumerate(pairs)
+        ]
     return found
 
 
+def _owned(shot: Snapshot, claim: Claim, contract: Contract, holders: dict[str, set[str]]) -> Owned:
+    tasks, node = shot.tasks_of(contract), claim.node_id
+    lease = next((lease_of(shot, task) for task in tasks if task.status == "claimed" and task.holder == node), None)
+    others = set() if claim.proposed or claim.resource == NOTHING_NAMED else holders[claim.resource.casefold().strip()]
+    clash = [shot.faces(other) for other in sorted(others - {node})]
+    lines = [task_line(shot, contract, task, "ownership") for task in tasks] if claim.first else []
+    actions = [action for line in lines for action in line.actions]
+    return Owned(claim.resource, shot.faces(node), contract, lease, clash, actions)
+
+
 def _summaries(shot: Snapshot) -> list[SummaryCard]:
+    """One a member at most, and members are bounded."""
     rows = Summary.objects.filter(board_id=shot.board.board_id).order_by("node_id")
     return [SummaryCard(row, shot.faces(row.node_id), shot.faces(row.created_by)) for row in rows]

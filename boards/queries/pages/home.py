@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
+
+from django.db.models import Case, When
 
 from boards.models import Board, Contract, Evidence, Node, Task
 from boards.people import memberships
-from boards.queries.needs import needs
+from boards.queries.pages.needs import home_needs
+from boards.queries.pages.paging import Shown, longest, shown
 from boards.queries.pages.snapshot import Face, Faces
-from boards.queries.reach import reach_of
+from boards.queries.reach import reach_by
 from peers import queries as peers
 from peers.adapters.base import Reach
 from peers.models import Session
@@ -26,8 +29,10 @@ DOTS: Final[dict[str, str]] = {
     "unknown": "stop",
 }
 """Class of the dot of each status; the word stands beside it, so that colour never tells alone."""
-LISTED: Final = 200
-"""Sessions that a page lists; it says how many there are besides, and takes their ids."""
+LISTED: Final = 100
+"""Sessions that a form lists; it says how many there are besides, and takes their ids."""
+PER_PAGE: Final = 50
+"""Boards, people or other sessions on one page of a list."""
 REACHED: Final[dict[str, tuple[str, str]]] = {
     "running": ("gets messages between steps", "ok"),
     "stale": ("may be gone", "warn"),
@@ -59,19 +64,22 @@ class BoardLine:
         return f"{peers_} peer{'' if peers_ == 1 else 's'} · {contracts} contract{'' if contracts == 1 else 's'} open"
 
 
-def boards_list(at: datetime) -> list[BoardLine]:
-    """Every board: open ones first, each by its latest change."""
+def boards_list(at: datetime, page: int = 1) -> Shown[BoardLine]:
+    """The boards: open ones first, each by its latest change."""
+    found = Board.objects.order_by(Case(When(status="closed", then=1), default=0), "-updated_at", "board_id")
+    part = shown(found.defer("report"), found.count(), page, PER_PAGE)
+    ids = [board.board_id for board in part.rows]
     faces = Faces()
     members: dict[str, list[Face]] = defaultdict(list)
-    for row in memberships().order_by("node_id"):
+    for row in memberships().filter(board_id__in=ids).order_by("node_id"):
         members[row.board_id].append(faces(row.node_id))
-    states = Counter(Contract.objects.values_list("board_id", "status"))
-    verified = Counter(Evidence.objects.filter(verdict="verified").values_list("board_id", flat=True))
-    claimed = set(Task.objects.filter(status="claimed").values_list("board_id", flat=True))
-    wanting = Counter(need.board_id for need in needs(at))
-    boards = Board.objects.order_by("-updated_at", "board_id")
-    return [
-        BoardLine(
+    states = Counter(Contract.objects.filter(board_id__in=ids).values_list("board_id", "status"))
+    proved = Evidence.objects.filter(board_id__in=ids, verdict="verified")
+    verified = Counter(proved.values_list("board_id", flat=True))
+    claimed = set(Task.objects.filter(board_id__in=ids, status="claimed").values_list("board_id", flat=True))
+    wanting = Counter(need.board_id for need in home_needs(at))
+    return part.of(
+        lambda board: BoardLine(
             board,
             "stop" if board.status == "closed" else ("run" if board.board_id in claimed else "idle"),
             members[board.board_id],
@@ -80,8 +88,7 @@ def boards_list(at: datetime) -> list[BoardLine]:
             verified[board.board_id],
             wanting[board.board_id],
         )
-        for board in sorted(boards, key=lambda row: row.status == "closed")
-    ]
+    )
 
 
 # --- collaborators ---------------------------------------------------------------------------------------------------
@@ -115,11 +122,15 @@ class Collaborator:
 
 @dataclass(frozen=True, slots=True)
 class Collaborators:
-    """Who works together, and who else is on this machine."""
+    """Who works together, and who else is on this machine: a page of both, and the longer list of the two.
+
+    ``count``: how many sessions there are that are no collaborators.
+    """
 
     nodes: list[Collaborator]
     others: list[Found]
-    more: int
+    count: int
+    turned: Shown[Any]
     sessions: int
     projects: int
     read_at: datetime | None
@@ -145,23 +156,35 @@ def found_sessions() -> Listed:
     return Listed(page.items, page.total - len(page.items))
 
 
-def collaborators() -> Collaborators:
+def collaborators(page: int = 1) -> Collaborators:
     """People and registered sessions first; every other session after them."""
-    faces, listed = Faces(), found_sessions()
-    by_id = {(row.source, row.session_id): row for row in listed.rows}
-    nodes = sorted(faces.nodes.values(), key=lambda node: (node.kind != "human", node.name_key))
-    lines = [_collaborator(faces, node, by_id) for node in nodes if node.kind != "service"]
-    bound = {(node.source, node.session_id) for node in nodes}
-    others = [found(row) for row in listed.rows if (row.source, row.session_id) not in bound]
+    faces = Faces()
+    known = (node for node in faces.nodes.values() if node.kind != "service")
+    nodes = sorted(known, key=lambda node: (node.kind != "human", node.name_key))
+    bound = [f"{node.source}:{node.session_id}" for node in nodes if node.session_id]
+    others = peers.present_without(bound)
+    count = others.count()
+    page = min(page, max(1, -(-max(len(nodes), count) // PER_PAGE)))
+    people, found_ = shown(nodes, len(nodes), page, PER_PAGE), shown(others, count, page, PER_PAGE)
     fresh = peers.freshness()
-    projects = Session.objects.filter(present=True).exclude(project_key="").values("project_key").distinct().count()
-    return Collaborators(lines, others, listed.more, listed.total, projects, fresh.scanned_at, fresh.problems)
-
-
-def _collaborator(faces: Faces, node: Node, by_id: dict[tuple[str, str], Session]) -> Collaborator:
-    row = by_id.get((node.source, node.session_id)) or (
-        peers.session(node.session_id, node.source) if node.session_id else None
+    return Collaborators(
+        _lines(faces, people.rows if people.page == page else []),
+        [found(row) for row in found_.rows] if found_.page == page else [],
+        count,
+        longest((people, found_)),
+        peers.present_count(),
+        peers.project_count(),
+        fresh.scanned_at,
+        fresh.problems,
     )
+
+
+def _lines(faces: Faces, nodes: list[Node]) -> list[Collaborator]:
+    sessions = peers.sessions_of((node.source, node.session_id) for node in nodes)
+    return [_collaborator(faces, node, sessions.get((node.source, node.session_id))) for node in nodes]
+
+
+def _collaborator(faces: Faces, node: Node, row: Session | None) -> Collaborator:
     return Collaborator(faces(node.node_id), found(row) if row else None, node.role)
 
 
@@ -175,7 +198,7 @@ def reached(reach: Reach, status: str) -> tuple[str, str]:
 
 def found(row: Session) -> Found:
     """One session's line: title, project, how alive, how it is reached."""
-    reach = reach_of(row.session_id)
+    reach = reach_by(None, row)
     words, tone = reached(reach, row.status)
     return Found(
         session_id=row.session_id,

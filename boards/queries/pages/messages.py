@@ -9,9 +9,10 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Final
 
-from django.db.models import QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 
 from boards import rows
+from boards.digests import ERASED
 from boards.models import Delivery, Message, Outbox
 from boards.queries.pages.actions import ANSWERS, Action, Place, select, words
 from boards.queries.pages.snapshot import Face, Snapshot
@@ -96,6 +97,8 @@ class MessageList:
     awaiting: int
     older: int
     next_window: int
+    oldest: str
+    """Where the page of older ones begins: before this message."""
 
 
 _state: Final = attrgetter(*(field.attname for field in Delivery._meta.concrete_fields))
@@ -105,23 +108,34 @@ def message_list(shot: Snapshot, window: int = WINDOW) -> MessageList:
     """The last ``window`` messages (at most :data:`WINDOW_LIMIT`), and how many there are before them."""
     window = max(WINDOW, min(window, WINDOW_LIMIT))
     found = Message.objects.filter(board_id=shot.board.board_id).order_by("-position")
-    waiting = waiting_reasons(shot.board.board_id)
-    entries = _entries(shot, found[:window], waiting)
+    entries, waiting = _entries(shot, found[:window])
     older = max(0, found.count() - len(entries)) if len(entries) == window else 0
     wider = min(window + WINDOW, WINDOW_LIMIT) if window < WINDOW_LIMIT else 0
-    return MessageList(entries, waiting, _awaiting(shot), older, wider)
+    return MessageList(entries, waiting, _awaiting(shot), older, wider, entries[0].message_id if entries else "")
 
 
-def _entries(shot: Snapshot, found: QuerySet[Message], waiting: dict[str, str]) -> list[Entry]:
-    """Each message with what its card depends on; its own fields stay as they are within its revision."""
-    newest = list(found.values_list("message_id", "revision", "sender", "recipients"))[::-1]
+def older_messages(shot: Snapshot, before: int) -> tuple[list[MessageCard], int]:
+    """The cards of the last :data:`WINDOW` messages before a position, oldest first, and how many stand before them."""
+    found = Message.objects.filter(board_id=shot.board.board_id, position__lt=before).order_by("-position")
+    entries, waiting = _entries(shot, found[:WINDOW])
+    ids = [entry.message_id for entry in entries]
+    cards = message_cards(shot, ids, waiting)
+    return [cards[message_id] for message_id in ids], found.count() - len(ids)
+
+
+def _entries(shot: Snapshot, found: QuerySet[Message]) -> tuple[list[Entry], dict[str, str]]:
+    """Each message with what its card depends on; its own fields stay as they are within its revision, until erased."""
+    erased = ExpressionWrapper(Q(content=ERASED), BooleanField())
+    wanted = ("message_id", "revision", "sender", "recipients", "erased")
+    newest = list(found.annotate(erased=erased).values_list(*wanted))[::-1]
     copies = _copies([message_id for message_id, *_ in newest])
+    waiting = waiting_reasons([copy.key for some in copies.values() for copy in some if copy.step == "queued"])
     entries = []
-    for message_id, revision, sender, recipients in newest:
+    for message_id, revision, sender, recipients, gone in newest:
         faces = tuple(shot.faces(node) for node in (sender, *recipients))
         states = tuple((*_state(copy), waiting.get(copy.key)) for copy in copies[message_id])
-        entries.append(Entry(message_id, (message_id, revision, shot.open, shot.me, faces, states)))
-    return entries
+        entries.append(Entry(message_id, (message_id, revision, gone, shot.open, shot.me, faces, states)))
+    return entries, waiting
 
 
 def message_cards(shot: Snapshot, message_ids: list[str], waiting: dict[str, str]) -> dict[str, MessageCard]:
@@ -137,20 +151,16 @@ def _copies(message_ids: list[str]) -> dict[str, list[Delivery]]:
     return found
 
 
-def waiting_reasons(board_id: str) -> dict[str, str]:
-    """Why copies of this board are still queued, as the delivery worker found it, by the copy's key."""
-    noted = dict(Outbox.objects.exclude(last_reason="").values_list("key", "last_reason"))
-    if not noted:  # nearly always
-        return {}
-    queued = Delivery.objects.filter(key__in=list(noted), board_id=board_id, step="queued")
-    return {key: noted[key] for key in queued.values_list("key", flat=True)}
+def waiting_reasons(keys: list[str]) -> dict[str, str]:
+    """Why some of these queued copies are still queued, as the delivery worker found it, by the copy's key."""
+    noted = Outbox.objects.filter(key__in=keys).exclude(last_reason="")
+    return dict(noted.values_list("key", "last_reason")) if keys else {}
 
 
 def _awaiting(shot: Snapshot) -> int:
     """Copies that still owe an acknowledgement."""
     asked = Message.objects.filter(board_id=shot.board.board_id, requires_ack=True).values("message_id")
-    waiting = Delivery.objects.filter(board_id=shot.board.board_id, step__in=["queued", "handed", "applied"])
-    return waiting.filter(message_id__in=asked).count()
+    return Delivery.objects.filter(message_id__in=asked, step__in=["queued", "handed", "applied"]).count()
 
 
 def message_card(shot: Snapshot, row: Message, copies: list[Delivery], waiting: dict[str, str]) -> MessageCard:
@@ -183,6 +193,8 @@ def _steps(row: Message, copy: Delivery) -> list[Step]:
         return [*done, Step(copy.answer.replace("_", " "), "on", copy.acknowledged_at, strong=True)]
     if copy.step in FAILURES:
         return [*done, Step(FAILURES[copy.step], "fail", copy.ended_at, strong=True)]
+    if copy.unverified_answer:
+        return [*done, Step("answered, unverified", "wait", None, strong=True)]
     if row.requires_ack:
         return [*done, Step("waiting", "wait", None, strong=True)]
     return done

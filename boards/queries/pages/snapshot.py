@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -16,6 +17,7 @@ from boards.schemas import Actor
 from boards.times import now
 
 M = TypeVar("M", bound=models.Model)
+C = TypeVar("C", Task, Evidence)
 STEP: Final = timedelta(seconds=20)
 TONES: Final = 8
 """How many colours avatars have (``.av.t0`` and so on), given out in the order in which nodes came."""
@@ -65,6 +67,14 @@ class Snapshot:
 
     def __init__(self, board: Board, at: datetime) -> None:
         self.board, self.at = board, at
+        self._where: dict[str, Any] = {"board_id": board.board_id}
+
+    def part(self, contracts: list[Contract]) -> Snapshot:
+        """The same board with these contracts alone, and what belongs to them: as much as one page shows."""
+        part = Snapshot(self.board, self.at)
+        part.__dict__ |= {"faces": self.faces, "members": self.members, "contracts": contracts}
+        part._where = {"contract_id__in": [row.contract_id for row in contracts]}
+        return part
 
     @property
     def open(self) -> bool:
@@ -102,16 +112,24 @@ class Snapshot:
         return sorted(self._rows(Blocker), key=lambda row: (row.opened_at, row.blocker_id))
 
     def _rows(self, model: type[M]) -> list[M]:
-        return rows.fetch(model, board_id=self.board.board_id)
+        return rows.fetch(model, **self._where)
 
     def tasks_of(self, contract: Contract) -> list[Task]:
-        return [row for row in self.tasks if row.contract_id == contract.contract_id]
+        return self._tasks_by.get(contract.contract_id, [])
 
     def bundles_of(self, contract: Contract) -> list[Evidence]:
-        return [row for row in self.bundles if row.contract_id == contract.contract_id]
+        return self._bundles_by.get(contract.contract_id, [])
 
     def open_blockers_of(self, contract: Contract) -> list[Blocker]:
         return [row for row in self.blockers if row.contract_id == contract.contract_id and row.status == "open"]
+
+    @cached_property
+    def _tasks_by(self) -> dict[str, list[Task]]:
+        return _grouped(self.tasks)
+
+    @cached_property
+    def _bundles_by(self) -> dict[str, list[Evidence]]:
+        return _grouped(self.bundles)
 
     def gate_of(self, contract: Contract) -> gate.Gate:
         """What the gate would say of this contract now."""
@@ -131,6 +149,14 @@ class Snapshot:
             Member: self.members,
         }
         return [row for row in tables[model] if all(getattr(row, name) == value for name, value in filters.items())]
+
+
+def _grouped(found: list[C]) -> dict[str, list[C]]:
+    """By contract, each group in the list's order."""
+    groups: dict[str, list[C]] = defaultdict(list)
+    for row in found:
+        groups[row.contract_id].append(row)
+    return groups
 
 
 def _none(_: str) -> Any:

@@ -30,7 +30,7 @@ from peers.adapters.base import (
 from peers.texts import Clean, as_is
 
 # One scan reads at most this much of one log; the next goes on there. Other sessions must not wait for a giant.
-SCAN_BYTES = 64 << 20
+SCAN_BYTES = 16 << 20
 
 _HOW: dict[str, str] = {
     "running": "It reads its inbox before its next model step, after a long tool call at the latest.",
@@ -55,6 +55,7 @@ class AgInTiFlow:
     def __init__(self, home: Path, remembered: Callable[[str, str], set[str]] = _no_memory) -> None:
         self._sessions = home / "sessions"
         self._index = Index(self._sessions)
+        self._glances = discovery.Glances(self._sessions, self._index)
         self._remembered = remembered
 
     def discover(self) -> Iterator[SessionFacts]:
@@ -63,8 +64,8 @@ class AgInTiFlow:
             if reading:
                 yield reading.facts
 
-    def glance(self) -> Glance:
-        return discovery.glance(self._sessions, self._index)
+    def glance(self, watched: Collection[str] = ()) -> Glance:
+        return self._glances.glance(watched)
 
     def read(
         self,

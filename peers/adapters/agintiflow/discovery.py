@@ -8,17 +8,21 @@ session.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from peers.adapters.agintiflow.files import stamp
-from peers.adapters.agintiflow.index import Index
+from peers.adapters.agintiflow.index import Index, IndexRow
 from peers.adapters.base import Glance, Problem
 from peers.ids import is_session_id
 
 # Each can change alone: state by rename, the log by appends of several programs, the inbox by its lock's holder.
 WATCHED = ("events.jsonl", "inbox.jsonl", "inbox-claims.jsonl", "inbox-acknowledgements.jsonl")
 POINTER_LEVELS = 12
+COLD = 250
+HOT_SECONDS = 60.0
+SETTLED_SECONDS = 2.0
 
 
 class Refused(Exception):
@@ -41,30 +45,89 @@ def locate(sessions: Path, session_id: str) -> Path | None:
     return folder if os.path.lexists(folder / "state.json") else None
 
 
-def glance(sessions: Path, index: Index) -> Glance:
-    """Every session's stamp. Folders without state.json are leftovers of failed sends: no sessions."""
-    problems: list[Problem] = []
-    try:
-        names = sorted(_folders(sessions))
-    except FileNotFoundError:
-        return Glance({}, (), complete=True)
-    except OSError as error:
-        sentence = f"AgInTiFlow's sessions cannot be listed: {error.strerror}."
-        return Glance({}, (Problem("store_unreadable", sentence, "sessions"),), complete=False)
-    rows = index.rows()
-    stamps: dict[str, str] = {}
-    for name, linked in names:
+class Glances:
+    """Every session's stamp, call after call. Folders without state.json are leftovers of failed sends: no sessions.
+
+    A session that nobody works on does not change for weeks: of those only `COLD` are looked at in one call, in turn.
+    What changed in the last `HOT_SECONDS`, is new or is watched is looked at in every call.
+    """
+
+    def __init__(self, sessions: Path, index: Index) -> None:
+        self._sessions, self._index = sessions, index
+        self._folder = ""
+        self._names: list[str] = []
+        self._problems: list[Problem] = []
+        self._stamps: dict[str, str] = {}
+        self._hot: dict[str, float] = {}
+        self._turn = 0
+
+    def glance(self, watched: Collection[str] = ()) -> Glance:
+        try:
+            self._list()
+        except FileNotFoundError:
+            return Glance({}, (), complete=True)
+        except OSError as error:
+            sentence = f"AgInTiFlow's sessions cannot be listed: {error.strerror}."
+            return Glance({}, (Problem("store_unreadable", sentence, "sessions"),), complete=False)
+        rows, moment, new = self._index.rows(), time.monotonic(), not self._stamps
+        for name in self._wanted(watched, moment):
+            self._look(name, rows.get(name), moment)
+        if new:
+            self._stamps = dict(sorted(self._stamps.items(), key=_log_time, reverse=True))
+            self._hot.clear()  # everything is new to a process that has just started
+        return Glance(dict(self._stamps), (*self._problems, *self._index.problems()))
+
+    def _list(self) -> None:
+        """The names, read again when the folder changed; one that changed just now may change within the same tick."""
+        found = os.stat(self._sessions)
+        folder = f"{found.st_ino}.{found.st_mtime_ns}"
+        if folder == self._folder:
+            return
+        names = sorted(_folders(self._sessions))
+        self._folder = folder if time.time() - found.st_mtime > SETTLED_SECONDS else ""
+        self._names, self._problems = [], []
+        for name, linked in names:
+            if self._is_safe(name, linked):
+                self._names.append(name)
+        present = set(self._names)
+        for name in [name for name in self._stamps if name not in present]:
+            del self._stamps[name]
+
+    def _is_safe(self, name: str, linked: bool) -> bool:
         if linked or not is_session_id(name):
             try:
-                locate(sessions, name)
+                locate(self._sessions, name)
             except Refused as refused:
-                problems.append(refused.problem)
-                continue
-        state = stamp(f"{sessions}/{name}/state.json")
-        if state != "-":
-            row = rows.get(name)
-            stamps[name] = " ".join([state, *_watched(f"{sessions}/{name}/"), row.digest if row else "-"])
-    return Glance(stamps, (*problems, *index.problems()))
+                self._problems.append(refused.problem)
+                return False
+        return True
+
+    def _wanted(self, watched: Collection[str], moment: float) -> Iterable[str]:
+        """Never stamped, watched, or changed lately; then the next of the others."""
+        self._hot = {name: since for name, since in self._hot.items() if moment - since < HOT_SECONDS}
+        if len(self._names) <= COLD:
+            return self._names
+        new = [name for name in self._names if name not in self._stamps]
+        start = self._turn % len(self._names)
+        self._turn = start + COLD
+        turn = self._names[start : start + COLD]
+        return dict.fromkeys([*new, *(name for name in watched if name in self._stamps), *self._hot, *turn])
+
+    def _look(self, name: str, row: IndexRow | None, moment: float) -> None:
+        prefix = f"{self._sessions}/{name}/"
+        state = stamp(prefix + "state.json")
+        if state == "-":
+            self._stamps.pop(name, None)
+            return
+        now = " ".join([state, *_watched(prefix), row.digest if row else "-"])
+        if self._stamps.get(name) != now:
+            self._stamps[name], self._hot[name] = now, moment
+
+
+def _log_time(item: tuple[str, str]) -> int:
+    """When the log was last written, out of a session's stamp."""
+    time_ns = item[1].split()[1].rpartition(".")[2]
+    return int(time_ns) if time_ns.isdecimal() else 0
 
 
 def _folders(sessions: Path) -> Iterator[tuple[str, bool]]:
