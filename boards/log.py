@@ -12,13 +12,13 @@ import os
 import threading
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 import structlog
-from django.db import DatabaseError, connection, models, transaction
+from django.db import DatabaseError, OperationalError, connection, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.dispatch import receiver
@@ -35,6 +35,8 @@ from boards.words import HOME_STREAM
 
 logger = structlog.get_logger(__name__)
 
+TURN_SECONDS: Final = 10.0
+"""How long a writer waits for its turn; nobody's own turn takes more than a fraction of a second."""
 _mine = threading.local()
 _bells: Final[list[threading.Event]] = []
 
@@ -70,12 +72,35 @@ def _turn() -> Iterator[None]:
     descriptor = os.open(f"{connection.settings_dict['NAME']}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         _check_file()
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        _join_queue(descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    try:
         _mine.held = True
         yield
     finally:
         _mine.held = False
         os.close(descriptor)
+
+
+def _join_queue(descriptor: int) -> None:
+    """Waits for the turn, but not for ever: a process that was stopped in its turn must not stop all others with it."""
+    with suppress(BlockingIOError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return
+    granted = threading.Event()
+    threading.Thread(target=_wait, args=(os.dup(descriptor), granted), name="turn", daemon=True).start()
+    if not granted.wait(TURN_SECONDS):
+        raise OperationalError(f"another process has had the writer's turn for {TURN_SECONDS:.0f} s; is it stopped?")
+
+
+def _wait(duplicate: int, granted: threading.Event) -> None:
+    """The kernel's own wait keeps the place in the queue. A duplicate has the same lock, so closing it here is right in
+    either case: whoever waits still has it by the other descriptor, or has given up and it goes back."""
+    fcntl.flock(duplicate, fcntl.LOCK_EX)
+    granted.set()
+    os.close(duplicate)
 
 
 @receiver(connection_created)

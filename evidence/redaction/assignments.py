@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from evidence.redaction.engine import RedactionContext, Scope, hints, pattern, spans_of, substitute_group
-from evidence.redaction.keys import SUFFIX, Assigned, family, words
+from evidence.redaction.keys import SUFFIX, WORD, Assigned, family, words
 from evidence.redaction.values import is_chosen, is_code, is_path, is_placeholder, is_random, is_slug
 
 _KEY = rf"[A-Za-z0-9_.%-]*(?:{words()}){SUFFIX}"
@@ -46,6 +46,8 @@ _SCHEME = re.compile(rb"(?i)(?:bearer|basic|token)[ \t]+(?=[\w.~+/=-]{6})")
 
 def hide_assignments(text: bytes, scope: Scope) -> bytes:
     """Replace each value that its key and its own shape make a secret."""
+    if not scope.holds(WORD):
+        return text
     for rule, needed, group, read in _OTHER_FORMS:
         if scope.holds(needed):
             text = substitute_group(rule, text, scope, group, read(scope))

@@ -9,10 +9,9 @@ from urllib.parse import unquote_to_bytes
 
 from evidence.redaction.assignments import holds_assignment
 from evidence.redaction.engine import Scope, pattern, substitute
-from evidence.redaction.tokens import holds_token
+from evidence.redaction.tokens import PLAIN, holds_token
 
-_LONG = pattern(r"[A-Za-z0-9+/_-]{20}")
-_RUN = pattern(r"[A-Za-z0-9+/_-]{20,}={0,2}")
+_RUN = pattern(r"[A-Za-z0-9+/]{20,}={0,2}")
 _PERCENT = pattern(r"[A-Za-z0-9_.+~-]*%[2-7][0-9A-Fa-f][A-Za-z0-9_.+~%-]*")
 _HEX = frozenset(b"0123456789abcdefABCDEF")
 _PRINTABLE = bytes(range(32, 127)) + b"\t\r\n"
@@ -32,7 +31,7 @@ def hide_encoded(text: bytes, scope: Scope) -> bytes:
 
     if b"%" in text:
         text = substitute(_PERCENT, text, scope, percent)
-    return substitute(_RUN, text, scope, run) if _LONG.search(text) is not None else text
+    return substitute(_RUN, text, scope, run) if scope.holds(PLAIN) else text
 
 
 def _is_secret(plain: bytes) -> bool:
@@ -46,7 +45,7 @@ def _from_hex(value: bytes) -> bytes:
 
 
 def _from_base64(value: bytes) -> bytes:
-    bare = value.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
+    bare = value.rstrip(b"=")
     try:
         return base64.b64decode(bare + b"=" * (-len(bare) % 4))
     except binascii.Error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hmac
 import re
 from collections.abc import Callable
@@ -42,6 +43,16 @@ def hints(*literals: bytes) -> frozenset[bytes]:
     """Register the literals (lower case) of which one must occur for a rule to match."""
     HINTS.update(dict.fromkeys(literals))
     return frozenset(literals)
+
+
+SIGNS: dict[bytes, Any] = {}
+"""Hints that an expression finds, by a name that no text holds."""
+
+
+def sign(name: bytes, rule: Any) -> frozenset[bytes]:
+    """Register an expression as a hint of its own, for rules that cannot match without it."""
+    SIGNS[b"\x00" + name] = rule
+    return frozenset((b"\x00" + name,))
 
 
 # While rules run, a placeholder is packed: its index in control bytes, which normalised text cannot hold. So no rule
@@ -93,7 +104,7 @@ class Scope:
     def look(self, text: bytes) -> None:
         """See which hints the text holds, before the tiers; what they replace can only take hints away."""
         lowered = text.lower()
-        self._present = frozenset([hint for hint in HINTS if hint in lowered])
+        self._present = _present_in(text, lowered)
 
     def holds(self, hints: frozenset[bytes]) -> bool:
         """Whether one of the hints occurs in any case; the cheap way past a rule that cannot match."""
@@ -132,6 +143,38 @@ class Scope:
     def _suffix(self, value: bytes) -> str:
         key = self.context.key
         return f"#{hmac.digest(key, self.show(value), 'sha256').hex()[:4]}" if key else ""
+
+
+_MOST_HINTS = 500
+
+
+@functools.cache
+def _hint_words() -> tuple[list[bytes], Any, dict[bytes, list[bytes]]]:
+    """Single characters; one expression for all words; and what each word that it finds may hide, itself included."""
+    words = [hint for hint in HINTS if len(hint) > 1]
+    either = "|".join(re.escape(word.decode()).replace("\\-", "-") for word in words)
+
+    def meet(one: bytes, other: bytes) -> bool:
+        return other in one or any(other.startswith(one[at:]) for at in range(len(one)))
+
+    hidden = {one: [other for other in words if meet(one, other)] for one in words}
+    return [hint for hint in HINTS if len(hint) == 1], pattern(either), hidden
+
+
+def _present_in(text: bytes, lowered: bytes) -> frozenset[bytes]:
+    """The hints in a text. A match may hide another that begins within it, so those are looked for by themselves."""
+    single, either, hidden = _hint_words()
+    found = [name for name, rule in SIGNS.items() if rule.search(text) is not None]
+    found += [hint for hint in single if hint in lowered]
+    words = set()
+    for count, match in enumerate(either.finditer(lowered)):
+        if count == _MOST_HINTS:
+            return frozenset((*found, *(hint for hint in HINTS if hint in lowered)))
+        start, stop = spans_of(match)[0]
+        words.add(lowered[start:stop])
+    for word in words:
+        found += [hint for hint in hidden[word] if hint in lowered]
+    return frozenset(found)
 
 
 def pattern(source: str, *, case: bool = True) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from evidence.redaction.engine import Scope, pattern, substitute, swap
+from evidence.redaction.tokens import LONG
 from evidence.redaction.values import (
     has_digit,
     is_identifier,
@@ -58,6 +59,8 @@ def _outside(text: bytes, hide: Callable[[bytes], bytes]) -> bytes:
 
 def hide_random(text: bytes, scope: Scope) -> bytes:
     """Replace strings that look like keys; hashes, ids, images and public keys stay."""
+    if not scope.holds(LONG):
+        return text
 
     def near_word(match: Any) -> bytes | None:
         value = match.group(2)

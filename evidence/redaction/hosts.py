@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import ipaddress
 import re
+import socket
 from typing import Any
 
-from evidence.redaction.engine import Scope, pattern, substitute, swap
+from evidence.redaction.engine import Scope, pattern, spans_of, substitute, substitute_group, swap
 from evidence.redaction.values import has_digit
 
 LOCAL_DOMAINS = (
@@ -31,8 +31,10 @@ _IPV6 = pattern(r"(^|[^0-9A-Za-z:._])([0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,8}
 _MAC = pattern(
     r"(^|[^0-9A-Za-z:-])((?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}|(?:[0-9A-Fa-f]{2}-){5}[0-9A-Fa-f]{2})($|[^0-9A-Za-z:-])"
 )
+_ANY_LETTER = r"A-Za-z\x{80}-\x{10ffff}"
 _MAIL = pattern(
-    r"(^|[^\pL0-9._%+/-])([\pL0-9._%+'-]+(?:@|%40)(?:[\pL0-9-]+\.)+\pL{2,24})($|[^A-Za-z0-9_@(:-]|:(?:$|\s))"
+    rf"(^|[^{_ANY_LETTER}0-9._%+/-])([{_ANY_LETTER}0-9._%+'-]+(?:@|%40)(?:[{_ANY_LETTER}0-9-]+\.)+[{_ANY_LETTER}]{{2,}})"
+    r"($|[^A-Za-z0-9_@(:-]|:(?:$|\s))"
 )
 _MAIL_PUBLIC = re.compile(rb"(?i)(?:git|no-?reply|do-?not-?reply)@|.*@users\.noreply\.github\.com$")
 
@@ -63,7 +65,7 @@ def hide_hosts(text: bytes, scope: Scope) -> bytes:
             scope,
             lambda match: swap(match, 2, scope.hide("HOST", "known", match.group(2).lower())),
         )
-    return _hide_addresses(substitute(_LOCAL, text, scope, local), scope)
+    return _hide_addresses(substitute(_LOCAL, text, scope, local) if b"." in text else text, scope)
 
 
 def _is_host(name: bytes, match: Any, text: bytes) -> bool:
@@ -95,38 +97,26 @@ def _known(hosts: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 def _hide_addresses(text: bytes, scope: Scope) -> bytes:
-    def four(match: Any) -> bytes | None:
-        before = text[max(0, match.start() - 24) : match.start(2)]
-        return _address(
-            match,
-            scope,
-            _NEAR_HOST.search(before) is not None or match.group(3).startswith(b":"),
-        )
+    def four(written: bytes, match: Any) -> bytes | None:
+        start, after = spans_of(match, 3)[2:4]
+        before = text[max(0, start[0] - 25) : start[0]]
+        return _address(written, scope, text[after[0] : after[0] + 1] == b":" or _NEAR_HOST.search(before) is not None)
 
-    if b"." in text:
-        text = substitute(_IPV4, text, scope, four)
-    if b":" in text or b"-" in text:
-        text = substitute(
-            _MAC,
-            text,
-            scope,
-            lambda match: swap(match, 2, scope.hide("MAC", "mac", match.group(2).lower())),
-        )
-        text = substitute(
-            _IPV6,
-            text,
-            scope,
-            lambda match: _address(match, scope, match.group(2).count(b":") >= 3),
-        )
-    return text
+    def six(written: bytes, _: Any) -> bytes | None:
+        return _address(written, scope, written.count(b":") >= 3)
+
+    if text.count(b".") >= 3:
+        text = substitute_group(_IPV4, text, scope, 2, four)
+    if max(text.count(b":"), text.count(b"-")) >= 5:
+        text = substitute_group(_MAC, text, scope, 2, lambda written, _: scope.hide("MAC", "mac", written.lower()))
+    return substitute_group(_IPV6, text, scope, 2, six) if text.count(b":") >= 2 else text
 
 
-def _address(match: Any, scope: Scope, certain: bool) -> bytes | None:
+def _address(written: bytes, scope: Scope, certain: bool) -> bytes | None:
     """A private address is hidden wherever it stands, a public one only where it cannot be a version or a time."""
-    written = match.group(2)
     kind = _kind_of_four(written) if b":" not in written else _kind_of_six(written)
     if kind == "private" or (kind == "public" and certain) or kind == "large":
-        return swap(match, 2, scope.hide("IP", "v6" if b":" in written else "v4", written.lower()))
+        return scope.hide("IP", "v6" if b":" in written else "v4", written.lower())
     return None
 
 
@@ -153,9 +143,10 @@ def _kind_of_four(written: bytes) -> str:
 
 def _kind_of_six(written: bytes) -> str:
     try:
-        address = ipaddress.ip_address(written.decode())
-    except ValueError:
+        packed = socket.inet_pton(socket.AF_INET6, written.decode())
+    except OSError:
         return "none"
-    if address.is_loopback or address.is_unspecified or address.is_multicast:
+    if packed[0] == 0xFF or packed[:15] == bytes(15):  # multicast, unspecified, loopback
         return "none"
-    return "private" if address.is_private or address.is_link_local else "public"
+    private = packed[0] in (0xFC, 0xFD) or packed[:2] == b"\xfe\x80" or packed[:4] == b"\x20\x01\x0d\xb8"
+    return "private" if private else "public"

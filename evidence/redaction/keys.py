@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from evidence.redaction.engine import pattern, sign
 from evidence.redaction.values import (
     has_digit,
     is_amount,
@@ -64,6 +65,8 @@ def _short(found: Assigned) -> bool:
 def _secret(found: Assigned) -> bool:
     """Tokens and keys are random; words, names, URLs, paths and small numbers are something else."""
     value = found.value
+    if value.isalnum() and is_random(value, 12):  # by far the most usual one
+        return True
     if len(value) < 6 or is_word(value) or (value.isdigit() and len(value) < 12) or b"://" in value or is_path(value):
         return False
     if is_named_after(value) or is_template(value):
@@ -167,6 +170,10 @@ def words() -> str:
     """All words as one RE2 alternation, longest first; a space in a word may be any separator or none."""
     every = {*PASSWORDS, *SHORT, *SECRETS, *TOKENS, *KEYS, *OTHERS}
     return "|".join(word.replace(" ", "[ _-]?") for word in sorted(every, key=lambda word: (-len(word), word)))
+
+
+WORD = sign(b"word", pattern(words(), case=False))
+"""The hint of rules that need one of the words."""
 
 
 def family(found: Assigned) -> str | None:

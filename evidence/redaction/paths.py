@@ -47,6 +47,8 @@ _DASHED = pattern(
 _REMOTE = pattern(r"([a-z]+-remote://[^\s/\"'`<>]+)(/(?:home|Users|root)/[^\s\"'`<>|;,)\]}]+)")
 _OTHERS_HOME = pattern(r"(^|[\s\"'`(=:])(~[a-z_][a-z0-9_-]*/[^\s\"'`<>|:;,)\]}]+)")
 
+_OTHER_PATHS = ((b"\\\\", _SHARE), (b"//", _SLASH_SHARE), (b"-remote:", _REMOTE), (b"~", _OTHERS_HOME))
+
 
 @dataclass(frozen=True, slots=True)
 class _Place:
@@ -73,8 +75,9 @@ def hide_paths(text: bytes, scope: Scope) -> bytes:
     if b"/" in text or b"\\" in text:
         rules = _rules(*_named_folders(scope.context))
         text = substitute(rules.candidate, text, scope, lambda match: _shown(match, rules, scope))
-        for rule in (_SHARE, _SLASH_SHARE, _REMOTE, _OTHERS_HOME):
-            text = substitute(rule, text, scope, lambda match: match.group(1) + scope.hide_path())
+        for hint, rule in _OTHER_PATHS:
+            if hint in text:
+                text = substitute(rule, text, scope, lambda match: match.group(1) + scope.hide_path())
     if b"-home-" in text or b"-Users-" in text or b"-root-" in text or b"-mnt-" in text or b"-Volumes-" in text:
         text = substitute(_DASHED, text, scope, lambda match: match.group(1) + scope.hide_path())
     return substitute(_ENCODED, text, scope, lambda match: scope.hide_path()) if b"%2" in text else text

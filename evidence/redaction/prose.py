@@ -10,6 +10,7 @@ from evidence.redaction.judges import (
     is_said,
 )
 from evidence.redaction.keys import (
+    WORD,
     words,
 )
 from evidence.redaction.rows import Structure, hide_rows
@@ -25,12 +26,14 @@ _ABOUT = (
 _USERS = r"[A-Za-z0-9._@\\-]+"
 
 PROSE: tuple[Structure, ...] = (
-    Structure("code", hints(b"code", b"otp", b"pin", b"password", b"tan"), pattern(
+    Structure("code", hints(b"code", b"otp", b"pin", b"password", b"tan ", b"tan:", b"tan="), pattern(
         r"\b((?:(?:one[ -]?time|otp|totp|2fa|mfa|two-factor|verification|security|sms|auth(?:entication)?|backup"
         r"|recovery|access|login|sign-?in|confirmation|bestätigungs|pairing|device|user)"
         r"[ -]?(?:pass)?(?:code|pin|password|tan)s?|otp|pin(?:[ -]code)?)[\"']?[ \t]*(?:is|was|are|lautet|="
         r"|:)[ \t]*[\"'`]?)([0-9]{3}[ -]?[0-9]{3}\b|[0-9]{4,10}\b|[A-Z0-9]{4,}(?:-[A-Z0-9]{4,})+|[A-Z0-9]{8,}\b)",
         case=False), has_digit),
+    Structure("code", hints(b"code"), pattern(
+        r"\b(code[ \t]+is[ \t]*:?[ \t]*[\"'`]?)([0-9]{3}[ -]?[0-9]{3})\b", case=False), has_digit),
     Structure("seed", hints(b"phrase", b"seed", b"mnemonic", b"words"), pattern(
         r"((?:(?:seed|recovery|mnemonic|backup|secret|wallet)[ -]?(?:phrase|words?)?|passphrase"
         r"|mnemonic)[\"']?(?:[ \t]+(?:is|was))?[ \t]*[:=]?[ \t]*[\"'`]?)"
@@ -39,7 +42,7 @@ PROSE: tuple[Structure, ...] = (
         r"(pass ?phrase[ \t]+(?:is[ \t]+)?[:=]?[ \t]*[\"'`])([^\"'`\n]{8,})[\"'`]", case=False), is_given),
     Structure(
         "spoken",
-        hints(b""),
+        WORD | hints(b"login"),
         pattern(
             rf"((?:{words()}|login|key material)[\"'`*]*(?:{_ABOUT}[ \t]*[:=]|(?:{_ABOUT})?(?:[ \t]*[ \t](?:is now"
             rf"|was changed to|was set to|is|was|are|ist|war|lautet|est|es|é|è"
@@ -51,19 +54,24 @@ PROSE: tuple[Structure, ...] = (
         ),
         is_said,
     ),
-    Structure("hex", hints(b"key", b"token", b"secret"), pattern(
+    Structure("hex", WORD, pattern(
         r"(\b(?:api|rest|admin|app|account|auth|access|service|server|secret|private|project|master|write|read|live"
         r"|search|integration|ingest"
         r"|deepgram|algolia|genie|datadog|newrelic|sendgrid|mailgun|twilio|client|developer|subscription|license"
-        r"|personal|user|bot|deploy|\pL+[ \t]+api)"
+        r"|personal|user|bot|deploy|[A-Za-z]+[ \t]+api)"
         r"[ \t_-]?(?:key|token|secret)[\"'`]?[ \t]*(?:is|:|=)?[ \t]+[\"'`]?)([0-9a-f]{32,}"
         r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b", case=False), is_given),
-    Structure("spoken", hints(b" ", b"\t"), pattern(
+    Structure("spoken", WORD, pattern(
         rf"((?:{words()})[\"'`*]*[ \t]+[\"'`(]?)([^\s\"'`()]{{8,}})", case=False), is_named_before),
-    Structure("login", hints(b"/", b"|", b"cred", b"login"), pattern(
+    Structure("login", hints(
+        b"login", b"log in", b"logged", b"sign in", b"cred", b"user", b"admin", b"account", b"zugang", b"anmeld",
+        b"identif",
+        b"konto", b"use ", b"root"), pattern(
         rf"(\b(?:log[ -]?in|logged in|sign in|cred(?:ential)?s?|user(?:name)?|account|zugang(?:sdaten)?|anmeldung"
         rf"|identifiants?|konto|use|with|as)\b[^\n]*?[ \t\"'`(:=]"
         rf"{_USERS}[\"'`]?[ \t]?[/:|][ \t]?[\"'`]?)([^\s\"'`)/|]+)", case=False), is_probably_chosen),
+    Structure("login", hints(b"root", b"admin"), pattern(
+        r"(\b(?:root|admin(?:istrator)?)[ \t]*[/:][ \t]*)([^\s\"'`)/|]+)", case=False), is_probably_chosen),
 )  # fmt: skip
 
 

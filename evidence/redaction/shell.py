@@ -12,6 +12,7 @@ from evidence.redaction.judges import (
 )
 from evidence.redaction.keys import (
     SUFFIX,
+    WORD,
     words,
 )
 from evidence.redaction.rows import Structure, hide_rows
@@ -35,14 +36,14 @@ COMMANDS: tuple[Structure, ...] = (
     ),
     Structure(
         "pgpass",
-        hints(b":"),
+        hints(b":*:", b":54", b":64", b"pgpass"),
         pattern(r"((?:^|[\s\"'])(?:[A-Za-z0-9.-]+|\*|\[PATH\]):(?:[0-9]{2,5}"
             r"|\*):[A-Za-z0-9_*-]+:[A-Za-z0-9_*.-]+:)([^\s\"':]{4,})"),
         is_given,
     ),
     Structure(
         "flag",
-        hints(b"-"),
+        hints(b" -", b"\t-", b"\n-"),
         pattern(
             r"(\s-{1,2}(?:[a-z0-9]+[-_.])*(?:[a-z]{0,10}password|passwd|passphrase|passcode|pass|pwd|token|secret"
             r"|api-?key|access-?key|secret-?key|secret-?string"
@@ -70,6 +71,7 @@ COMMANDS: tuple[Structure, ...] = (
             r"|(?:redis-cli|keydb-cli|valkey-cli)\b[^\n|;&]*?\s-a"
             r"|(?:ldapsearch|ldapadd|ldapmodify|ldapwhoami|ldappasswd|ldapdelete|radtest|sesearch)\b[^\n|;&]*?\s-w"
             r"|openssl\b[^\n|;&]*?\s-[kK]"
+            r"|ssh-keygen\b[^\n|;&]*?\s-[NP]"
             r"|nuget\b[^\n|;&]*?\s-(?:k|apikey)"
             r"|(?:useradd|usermod)\b[^\n|;&]*?\s-p"
             r"|ipmitool\b[^\n|;&]*?\s-P"
@@ -82,13 +84,14 @@ COMMANDS: tuple[Structure, ...] = (
     Structure("flag", hints(b"pass:"), pattern(r"(\spass:)([^\s\"']+)"), is_given),
     Structure("flag", hints(b"/user:"), pattern(r"(?i)(/user:\S+[ \t]+)([^\s\"'/][^\s\"']*)"), is_spoken),
     Structure("flag", hints(b"%"), pattern(
-        r"(\b(?:smbclient|rpcclient|net|smbget|mount\.cifs)\b[^\n|;&]*?\s-U[ ]?[\"']?[^\s%\"']+%)([^\s\"']+)"), is_given),
+        r"(\b(?:smbclient|rpcclient|net|smbget|mount\.cifs)\b[^\n|;&]*?\s-U[ ]?[\"']?[^\s%\"']+%)"
+        r"([^\s\"']+)"), is_given),
     Structure("flag", hints(b"passwd", b"wpa_"), pattern(
         r"(\b(?:htpasswd\s+-[a-zA-Z]*b[a-zA-Z]*\s+\S+\s+\S+\s+"
         r"|htpasswd\s+-[a-zA-Z]*n[a-zA-Z]*\s+\S+\s+|wpa_passphrase\s+\S+\s+)[\"']?)([^\s\"'|<>-][^\s\"']*)"), is_given),
     Structure(
         "stdin",
-        hints(b"|"),
+        hints(b"echo", b"printf"),
         pattern(
             r"(\b(?:echo|printf)[ \t]+(?:-[neE]+[ \t]+)?(?:[\"']?%s(?:\\n)?[\"']?[ \t]+)?[\"']?(?:[A-Za-z0-9._-]+:)?)"
             r"([^\s\"'|]+)[\"']?[ \t]*\|[ \t]*(?:\S+[ \t]+){0,3}?"
@@ -99,7 +102,7 @@ COMMANDS: tuple[Structure, ...] = (
     ),
     Structure(
         "env",
-        hints(b"set", b"env", b"config", b"secret", b"arg ", b"var"),
+        WORD,
         pattern(
             rf"(\b(?:setx|setenv|ENV|ARG|set[ \t]+-[a-zA-Z]+|config(?:[ \t]+--?[a-z]+)*(?:[ \t]+set)?"
             rf"|configure[ \t]+set"

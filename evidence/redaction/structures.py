@@ -44,14 +44,15 @@ STRUCTURES: tuple[Structure, ...] = (
     Structure("url-user", hints(b"://"), pattern(r"(://)([^\s/@:\"'<>\\?#]{20,})@"), is_long),
     Structure(
         "query",
-        hints(b"="),
+        hints(b"?", b"&", b"#"),
         pattern(rf"([?&#](?:amp;|[A-Za-z0-9_.\[-]*[_.\[-]"
             rf"|x-?)?(?:[a-z]{{0,12}}(?:{_STRONG_QUERY}))\]?=)([^&\s\"'<>#`]+)", case=False),
         is_given,
     ),
-    Structure("query", hints(b"="), pattern(
+    Structure("query", hints(b"?", b"&", b"#"), pattern(
         rf"([?&](?:amp;)?(?:{_WEAK_QUERY})=)([^&\s\"'<>#`]+)", case=False), is_long),
-    Structure("query", hints(b"="), pattern(r"([?&](?:[a-z]+_)?(?:code|pin|otp)=)([0-9]{6,10})\b"), is_given),
+    Structure("query", hints(b"?", b"&", b"#"), pattern(
+        r"([?&](?:[a-z]+_)?(?:code|pin|otp)=)([0-9]{6,10})\b"), is_given),
     Structure(
         "link",
         hints(b"://"),
@@ -140,7 +141,8 @@ STRUCTURES: tuple[Structure, ...] = (
         r"|\.authenticate|\.auth|Credentials?)[\[(]\s*[a-z_]*=?[\"'][^\"'\n]+[\"'],\s*[a-z_]*=?[\"'])([^\"'\n]{3,})"),
         is_flag),
     Structure("oracle", hints(b"@"), pattern(
-        r"((?:^|[\s\"'=:])[A-Za-z][A-Za-z0-9_$]*/)([^\s@\"'/]{4,})@(?://)?[A-Za-z0-9.-]+(?:[:/]|\b)"), is_probably_chosen),
+        r"((?:^|[\s\"'=:])[A-Za-z][A-Za-z0-9_$]*/)([^\s@\"'/]{4,})@(?://)?[A-Za-z0-9.-]+(?:[:/]|\b)"),
+        is_probably_chosen),
     Structure("table", hints(b"|"), pattern(
         rf"(\|[ \t*`]*[\w .-]*(?:{words()})[ \t*`]*\|[ \t`]*)([^\s|`]+)[ \t`]*\|", case=False), is_cell),
     Structure(

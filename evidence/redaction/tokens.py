@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from evidence.redaction.engine import Scope, pattern, substitute
+from evidence.redaction.engine import Scope, pattern, sign, spans_of, substitute
 from evidence.redaction.values import has_digit, is_random
 
 _B64URL = r"[A-Za-z0-9_-]"
@@ -162,6 +162,7 @@ PREFIXES: tuple[Prefix, ...] = (
     Prefix("modal", ("ak-", "as-"), r"[A-Za-z0-9]{22}\b", digit=True),
     Prefix("infisical", ("st.",), rf"{_HEX}{{24}}\.{_HEX}{{32}}\.{_HEX}{{32}}"),
     Prefix("github", ("v1.",), rf"{_HEX}{{40}}\b"),
+    Prefix("aiven", ("AVNS_",), rf"{_B64URL}{{15,}}", loose=True),
     Prefix("tiktok", ("act.", "rft."), r"[A-Za-z0-9]{30,}![0-9]+\.[a-z0-9]+"),
     Prefix("jwt", ("eyJ",), r"[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]+){1,4}", loose=True),
 )  # fmt: skip
@@ -170,7 +171,7 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ("telegram", r"[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}"),
     ("discord", r"\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"),
     ("azure", r"\b[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{30,}"),
-    ("azure-devops", r"\b[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{18}AZDO[A-Za-z0-9]{4}\b"),
+    ("azure-devops", r"\b[A-Za-z0-9]+JQQJ99[A-Za-z0-9]{18}AZDO[A-Za-z0-9]{4}\b"),
     ("mailchimp", r"\b[0-9a-f]{32}-us[0-9]{1,2}\b"),
     ("asana", r"\b[0-2]/[0-9]{12,}(?:/[0-9]{12,})?:[0-9a-f]{32}\b"),
     ("twitter", r"\bA{18,}[A-Za-z0-9%]{40,}"),
@@ -183,22 +184,18 @@ def _escaped(prefix: str) -> str:
     return "".join(char if char.isalnum() or char in "_-" else f"\\{char}" for char in prefix)
 
 
-def _source(row: Prefix) -> str:
-    start = "" if row.loose else r"\b"
-    return f"{start}(?:{'|'.join(map(_escaped, row.prefixes))}){row.rest}"
-
-
-_BY_PREFIX = sorted(
-    ((prefix.encode(), row) for row in PREFIXES for prefix in row.prefixes),
-    key=lambda item: len(item[0]),
-    reverse=True,
-)
-_BY_START: dict[bytes, list[tuple[bytes, Prefix]]] = {}
-for _prefix, _row in _BY_PREFIX:
-    _BY_START.setdefault(_prefix[:2], []).append((_prefix, _row))
-_ANY = pattern("|".join([*map(_source, PREFIXES), *(source for _, source in SHAPES)]))
+_LOOSE = "|".join(_escaped(prefix) for row in PREFIXES if row.loose for prefix in row.prefixes)
+_BOUND = "|".join(_escaped(prefix) for row in PREFIXES if not row.loose for prefix in row.prefixes)
+_PREFIX = pattern(rf"{_LOOSE}|\b(?:{_BOUND})")
+"""Only the prefixes: the automaton of whole tokens would have a state for each length of each of them."""
+_BY_START: dict[bytes, list[tuple[bytes, Prefix, Any]]] = {}
+for _row in PREFIXES:
+    for _prefix in _row.prefixes:
+        _BY_START.setdefault(_prefix[:2].encode(), []).append((_prefix.encode(), _row, pattern(_row.rest)))
+for _rows in _BY_START.values():
+    _rows.sort(key=lambda item: -len(item[0]))
+_SHAPE = pattern("|".join(source for _, source in SHAPES))
 _SHAPES = tuple((name, pattern(f"^(?:{source})$")) for name, source in SHAPES)
-
 
 _PUBLIC_IDS = frozenset(
     b"commit sha sha1 sha256 sha512 md5 rev hash digest cache chunk msg req toolu call run thread file resp rs fc ws"
@@ -224,7 +221,10 @@ def _prefixed(value: bytes) -> bool:
 
 
 _DIGITS = [bytes([code]) for code in b"0123456789"]
-_LONG_ENOUGH = pattern(r"[A-Za-z0-9]{20}")
+LONG = sign(b"long", pattern(r"[A-Za-z0-9+/_=.~-]{20}"))
+"""The hint of rules that need a long word."""
+PLAIN = sign(b"plain", pattern(r"[A-Za-z0-9]{20}"))
+"""The same without any sign in it."""
 _KIND = (
     "live|test|prod|sandbox|production|secret|api|apikey|key|token|tok|pat|sk|rk|priv|auth|oauth|access|client|v[0-9]"
 )
@@ -242,21 +242,57 @@ _UNKNOWN: tuple[tuple[str, Any, Callable[[bytes], bool]], ...] = (
 def hide_tokens(text: bytes, scope: Scope) -> bytes:
     """Replace every token that is known by its prefix or its shape."""
 
-    def replace(match: Any) -> bytes | None:
+    def shaped(match: Any) -> bytes | None:
         value = match.group(0)
-        for prefix, row in _BY_START.get(value[:2], ()):
-            if value.startswith(prefix):
-                return (
-                    None if row.digit and not has_digit(value[len(prefix) :]) else scope.hide("TOKEN", row.name, value)
-                )
         name = next((name for name, shape in _SHAPES if shape.match(value)), "other")
         return scope.hide("TOKEN", name, value)
 
-    return _hide_unknown(substitute(_ANY, text, scope, replace), scope)
+    text = _hide_prefixed(text, scope)
+    return _hide_unknown(substitute(_SHAPE, text, scope, shaped) if scope.holds(LONG) else text, scope)
+
+
+def _hide_prefixed(text: bytes, scope: Scope) -> bytes:
+    if scope.has_left(_PREFIX, text):
+        return text
+    pieces: list[bytes] = []
+    done = 0
+    for start, end, name in _prefixed_tokens(text):
+        pieces += (text[done:start], scope.hide("TOKEN", name, text[start:end]))
+        done = end
+    if not pieces:
+        scope.leaves(_PREFIX, text)
+        return text
+    pieces.append(text[done:])
+    return b"".join(pieces)
+
+
+def _prefixed_tokens(text: bytes) -> Iterator[tuple[int, int, str]]:
+    """Where each token stands, and whose it is."""
+    match = _PREFIX.search(text)
+    while match is not None:
+        start, _ = spans_of(match)[0]
+        found = _token_at(text, start)
+        if found is not None:
+            yield start, *found
+        match = _PREFIX.search(text, found[0] if found else start + 1)
+
+
+def _token_at(text: bytes, start: int) -> tuple[int, str] | None:
+    bound = start == 0 or not (text[start - 1 : start].isalnum() or text[start - 1 : start] == b"_")
+    for prefix, row, rest in _BY_START[text[start : start + 2]]:
+        if not (row.loose or bound) or not text.startswith(prefix, start):
+            continue
+        at = start + len(prefix)
+        match = rest.match(text, at)
+        if match is not None:
+            end = int(spans_of(match)[0][1])
+            if not row.digit or has_digit(text[at:end]):
+                return end, row.name
+    return None
 
 
 def _hide_unknown(text: bytes, scope: Scope) -> bytes:
-    if _LONG_ENOUGH.search(text) is None:
+    if not scope.holds(PLAIN):
         return text
     for name, rule, judge in _UNKNOWN:
 
@@ -270,4 +306,4 @@ def _hide_unknown(text: bytes, scope: Scope) -> bytes:
 
 def holds_token(text: bytes) -> bool:
     """Whether a token of a known form stands in the text."""
-    return _ANY.search(text) is not None
+    return next(_prefixed_tokens(text), None) is not None or _SHAPE.search(text) is not None

@@ -40,7 +40,7 @@ _SELF_NAMED = re.compile(
     rb"(?i)(?:[a-z]+[_-])*(?:password|passwd|passphrase|pwd|pass|token|secret|key|auth)[_-]?[0-9]{0,2}"
 )
 _INSERTED = re.compile(rb"(?:^|[^$])\{[A-Za-z_][\w.\[\]()]*\}")
-_HEX = re.compile(rb"(?:0x)?[0-9a-fA-F]+")
+_HEX = re.compile(rb"(?:0x|[a-z][a-z0-9]{0,11}[-_:])?[0-9a-fA-F]+")
 _UUID = re.compile(rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _AMOUNT = re.compile(rb"[0-9.,]+ ?[%a-zA-Z]{0,4}")
 _VERSION = re.compile(rb"[~^<>=v]{0,3}[0-9]+(?:[.:/-][0-9a-zA-Z]+)+")

@@ -55,7 +55,7 @@ node, 500 contracts and 1,000 pieces of evidence, all made by commands.
 - **Inbox.** `GET /api/agentlink/inbox` of the node that got every message: the newest fifty that are open, urgent ones
   first. Floor: that page and its count in raw SQL on the same file; the bench fails when the two find different pages.
 - **One command on the big board.** CPU time of the same command on the big board and on a small one of the same home,
-  in turns. A request is a `task_request` and its acknowledgement.
+  in turns. A request is a `task_request` and its acknowledgement; a contract is proposed and accepted by its owner.
 - **Idle.** CPU time of a process in which nothing happens, in percent of one core: the follower alone, and all workers
   of a server (follower, delivery, files, timer, and the scanner that looks at 5,000 sessions). Floor: a bare
   `PRAGMA data_version` at the follower's rhythm.

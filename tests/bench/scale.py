@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tests.bench.aside import begun, settle, told_by
-from tests.bench.desk import LaterEachTime, report
+from tests.bench.desk import LaterEachTime, new_key, report
 from tests.bench.figures import Figure
 from tests.crowd import Crowd
 
@@ -48,22 +48,18 @@ class Place:
     to: str
     owner: Actor
     task_id: str
+    lead: Actor
+    """Whoever may propose contracts there."""
 
 
 def main() -> None:
     """Prints, per kind, pairs of milliseconds for one command."""
     big, (rounds, batch) = begun()
-    from boards.models import Task
-    from boards.schemas import Actor
-
     clock = LaterEachTime()
-    task = big.open_tasks[-1]
-    large = Place(big.board_id, Actor(big.workers[0], "cli"), big.lead, Actor(big.owner(task), "cli"), task)
-    alice, open_task = Actor("alice", "cli"), Task.objects.get(board_id=big.small_id)
-    small = Place(big.small_id, alice, "bob", alice, open_task.task_id)
+    places = [_large(big), _small(big)]
     found = {}
-    for kind, commands in (("message", _messages), ("request", _requests), ("claim, renew, release", _leases)):
-        pair = [commands(place, clock) for place in (large, small)]
+    for kind, commands in KINDS.items():
+        pair = [commands(place, clock) for place in places]
         for give in pair:
             next(give)
         settle()
@@ -71,8 +67,27 @@ def main() -> None:
     print(json.dumps(found))
 
 
+def _large(big: Crowd) -> Place:
+    from boards.schemas import Actor
+
+    task = big.open_tasks[-1]
+    sender, owner, lead = (Actor(node, "cli") for node in (big.workers[0], big.owner(task), big.lead))
+    return Place(big.board_id, sender, big.lead, owner, task, lead)
+
+
+def _small(big: Crowd) -> Place:
+    from boards.models import Task
+    from boards.people import human_node_id
+    from boards.schemas import Actor
+
+    alice, task = (
+        Actor("alice", "cli"),
+        Task.objects.exclude(contract_id__startswith="contract-").get(board_id=big.small_id),
+    )
+    return Place(big.small_id, alice, "bob", alice, task.task_id, Actor(human_node_id(), "panel"))
+
+
 def _give(kind: str, actor: Actor, clock: LaterEachTime, **fields: object) -> dict[str, object]:
-    from tests.bench.desk import new_key
     from tests.people import done
 
     clock.move()
@@ -107,11 +122,25 @@ def _leases(place: Place, clock: LaterEachTime) -> Iterator[None]:
         yield
 
 
+def _contracts(place: Place, clock: LaterEachTime) -> Iterator[None]:
+    """Proposed, accepted by its owner."""
+    while True:
+        owners = {place.owner.node_id: [f"/dev/{new_key()}"]}
+        wish = {"board_id": place.board_id, "contract_id": f"contract-{new_key()}", "owners": owners}
+        _give("propose_contract", place.lead, clock, **wish, objective=report())
+        given = {"board_id": place.board_id, "contract_id": wish["contract_id"]}
+        _give("accept_contract", place.owner, clock, **given)
+        yield
+
+
 def _cpu(give: Iterator[None], batch: int) -> float:
     before = time.process_time()
     for _ in range(batch):
         next(give)
     return (time.process_time() - before) * 1000 / batch
+
+
+KINDS: Final = {"message": _messages, "request": _requests, "claim, renew, release": _leases, "contract": _contracts}
 
 
 if __name__ == "__main__":

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
+import sys
 
 import pytest
 from django.db import connection
 
 from boards import log
-from boards.models import Message, StoredReceipt
+from boards.models import Board, Message, StoredReceipt
 from tests.people import board, done, give, people
 
 
@@ -73,3 +76,25 @@ def test_a_store_whose_file_was_taken_away_under_us_takes_no_more_writes(harm):
         os.replace(aside, name)
     assert (receipt.outcome, receipt.code) == ("failed", "store_failed") and "removed or replaced" in receipt.detail
     done("update_board", who.human, boardId=board_id, title="in time")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_process_that_was_stopped_in_its_turn_fails_the_others_in_time_and_loses_nothing(monkeypatch):
+    """Ctrl-Z at the wrong moment: the others are told that it may be tried again, and it can."""
+    monkeypatch.setattr(log, "TURN_SECONDS", 0.3)
+    who = people()
+    lock = f"{connection.settings_dict['NAME']}.lock"
+    hold = (
+        f"import fcntl, time; lock = open({lock!r}); fcntl.flock(lock, fcntl.LOCK_EX)\n"
+        "print('held', flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", hold], stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout
+        assert holder.stdout.readline() == "held\n"
+        holder.send_signal(signal.SIGSTOP)
+        failed = give("create_board", who.human, title="Late", key="k-1")
+        assert (failed.outcome, failed.code, "stopped" in failed.detail) == ("failed", "store_failed", True)
+        holder.kill()
+    again = give("create_board", who.human, title="Late", key="k-1")
+    assert again.outcome == "applied"
+    assert Board.objects.count() == 1
