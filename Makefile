@@ -43,14 +43,17 @@ demo: setup
 bench: dev
 	$(BIN)/python -m tests.bench $(ARGS)
 
-# First what needs no process of its own, on every core; then servers and Chromium, one after the other.
+# First what needs no process of its own, on every core; then servers, two files at a time; then Chromium alone.
 test: dev
-	@chromium=`BIN=$(BIN) .ci/chromium`; browser=""; status=0; \
+	@chromium=`BIN=$(BIN) .ci/chromium`; status=0; \
 	if [ -z "$$chromium" ]; then \
-	  browser=" and not browser"; echo "Without Chromium the browser tests are left out."; \
+	  echo "Without Chromium the browser tests are left out."; \
 	fi; \
 	$(BIN)/python -m pytest -q -n auto -m "not soak and not process and not browser" $(ARGS) || status=1; \
-	CHROMIUM="$$chromium" $(BIN)/python -m pytest -q -m "(process or browser) and not soak$$browser" $(ARGS) || status=1; \
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "process and not browser and not soak" $(ARGS) || status=1; \
+	if [ -n "$$chromium" ]; then \
+	  CHROMIUM="$$chromium" $(BIN)/python -m pytest -q -m "browser and not soak" $(ARGS) || status=1; \
+	fi; \
 	exit $$status
 
 # Everything that takes minutes, large: nothing of it runs in `make test`. One test may take 20 minutes.

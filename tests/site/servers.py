@@ -38,9 +38,8 @@ class Answer:
 
 def environment(home: Path, **more: str) -> dict[str, str]:
     """An environment without anything of this user's own AgentLink in it."""
-    clean = {
-        k: v for k, v in os.environ.items() if not k.startswith(("AGENTLINK_", "AGINTIFLOW_", "DJANGO_", "PYTEST_"))
-    }
+    others = ("AGENTLINK_", "AGINTIFLOW_", "DJANGO_", "PYTEST_", "COLUMNS", "LINES")
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(others)}
     clean |= {"AGENTLINK_HOME": str(home), "AGINTIFLOW_HOME": str(home.parent / "agintiflow"), "HOME": str(home.parent)}
     return clean | {"PYTHONPATH": str(ROOT)} | more
 

@@ -171,14 +171,14 @@ def examples(number: int, *, same: bool) -> settings:
 
 @pytest.mark.process
 @schema.parametrize()
-@examples(6, same=True)
+@examples(4, same=True)
 def test_a_token_meets_nothing_undocumented(story: Story, case: Asked) -> None:
     ask(story, "token", case)
 
 
 @pytest.mark.process
 @schema.parametrize()
-@examples(6, same=True)
+@examples(1, same=True)
 def test_the_cookie_meets_nothing_undocumented(story: Story, case: Asked) -> None:
     ask(story, "cookie", case)
 
