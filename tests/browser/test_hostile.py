@@ -34,11 +34,11 @@ PAYLOADS = {
     "base": "<base href=//canary.invalid/><meta http-equiv=refresh content='0;url=/hostile'>",
     "braces": "{{ 7*7 }}{% load x %}${alert(9)}",
 }
-BIDI = "recording\u202egnp.exe\u2066 \u200bdone\u2069 blank\u3164end"
-SHOWN = "recordinggnp.exe done blank⟦U+3164⟧end"
-"""What turns text around is not even stored; what else cannot be seen is named."""
+BIDI = "recording\u202egnp.exe\u2066 \u200bdone\u2069 blank\u2800end"
+SHOWN = "recordinggnp.exe done blank⟦U+2800⟧end"
+"""What turns text around is not even stored, other line ends are stored as lines; what else cannot be seen is named."""
 EVERYTHING = " ".join([*PAYLOADS.values(), BIDI, "line\u2028end"])
-VISIBLE = " ".join([*PAYLOADS.values(), SHOWN, "line⟦U+2028⟧end"])
+VISIBLE = " ".join([*PAYLOADS.values(), SHOWN, "line end"])
 
 
 @pytest.fixture(scope="module")

@@ -76,3 +76,23 @@ def bob(who: People) -> Caller:
 @pytest.fixture
 def mallory(who: People) -> Caller:
     return Caller({"node_id": "mallory", "surface": "api", "human": False})
+
+
+ALONE_IN_EVERY_RUN = (
+    "a_reply_with_one_key_acts_once",
+    "a_task_is_handed_over",
+    "ask_ends_with_the_words",
+    "wait_ends_when_it_happens",
+    "an_edit_is_a_new_text",
+    "register_makes_a_node",
+)
+"""The way without a server is one piece of code for all verbs: `test_cli.py` and these go it in every run."""
+BREADTH = ("test_cli_verbs.py", "test_cli_waiting.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Without a server a command costs a second: most of the verbs' breadth on that way is for `make soak`."""
+    for item in items:
+        broad = item.path.name in BREADTH and "[alone" in item.name
+        if broad and not any(name in item.name for name in ALONE_IN_EVERY_RUN):
+            item.add_marker(pytest.mark.soak)
