@@ -19,7 +19,7 @@ from boards.events import (
     TaskSpec,
 )
 from boards.keys import pair
-from boards.models import Contract, Delivery, Message, Node, Outbox, Task
+from boards.models import Contract, Delivery, Evidence, Message, Node, Outbox, Task
 from boards.rules import foreign, resources, rights
 from boards.rules.world import Decision, Refused, World, say
 
@@ -127,9 +127,9 @@ def _check_editable(contract: Contract, tasks: list[Task], me: Node, world: Worl
     if contract.status not in EDITABLE:
         sentence = f"{contract.contract_id} is {contract.status}; only {', '.join(EDITABLE)} contracts can be edited."
         raise Refused("not_editable", sentence, outcome="conflict", current={"status": contract.status})
-    concerned = me.node_id == contract.proposed_by or me.node_id in contract.owners
-    if not concerned and rights.role_of(world, contract.board_id, me) not in ("supervisor", "human"):
-        sentence = f"{contract.contract_id} is edited by its proposer, an owner, a supervisor or the human."
+    mine = me.node_id == contract.proposed_by  # an owner alone could edit away what it has to prove
+    if not mine and rights.role_of(world, contract.board_id, me) not in ("supervisor", "human"):
+        sentence = f"{contract.contract_id} is edited by its proposer, a supervisor or the human; an owner rejects it."
         raise Refused("not_yours", sentence)
     held = [f"{task.task_id} by {task.holder}" for task in tasks if task.status == "claimed"]
     if held:
@@ -150,7 +150,9 @@ def _edited(command: c.EditContract, world: World, contract: Contract, tasks: li
         owners=owners,
         allowed_actions=_items(command.allowed_actions, contract.allowed_actions, "action"),
         stop_conditions=_items(command.stop_conditions, contract.stop_conditions, "stop"),
-        required_evidence=_items(command.required_evidence, contract.required_evidence, "proof"),
+        required_evidence=_items(
+            command.required_evidence, contract.required_evidence, "proof", _answered(world, contract)
+        ),
         tasks=_edited_tasks(command, world, contract, tasks, objective),
         mutating=contract.mutating if command.mutating is None else command.mutating,
         accepted_by=accepted,
@@ -158,8 +160,34 @@ def _edited(command: c.EditContract, world: World, contract: Contract, tasks: li
     )
 
 
-def _items(new: list[c.Item] | None, old: list[dict[str, str]], prefix: str) -> list[Item]:
-    return [Item.model_validate(item) for item in old] if new is None else numbered(new, prefix)
+def _answered(world: World, contract: Contract) -> set[str]:
+    """Requirements that evidence speaks of, also those that an earlier edit took away."""
+    rows = world.fetch(Evidence, contract_id=contract.contract_id, board_id=contract.board_id)
+    return {row.requirement_id for row in rows if row.requirement_id}
+
+
+def _items(
+    new: list[c.Item] | None, old: list[dict[str, str]], prefix: str, spoken_of: set[str] | None = None
+) -> list[Item]:
+    """An id stays with its text and is never given to another one: what proved the old text proves no new one."""
+    if new is None:
+        return [Item.model_validate(item) for item in old]
+    texts = {item["id"]: item["text"] for item in old}
+    ids = {text: item_id for item_id, text in texts.items()}
+    used = set(texts) | (spoken_of or set())
+    made = []
+    for item in new:
+        item_id = item.id or ids.get(item.text) or _unused(prefix, used)
+        if item_id in used and texts.get(item_id) != item.text:
+            raise Refused("id_reused", f"{item_id!r} is the id of another text; leave the id of the new one out.")
+        used.add(item_id)
+        texts[item_id] = item.text
+        made.append(c.Item(id=item_id, text=item.text))
+    return numbered(made, prefix)
+
+
+def _unused(prefix: str, used: set[str]) -> str:
+    return next(name for name in (f"{prefix}-{number}" for number in range(1, len(used) + 2)) if name not in used)
 
 
 def _edited_tasks(

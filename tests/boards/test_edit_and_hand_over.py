@@ -9,7 +9,7 @@ import pytest
 from boards import log, words
 from boards.models import Contract, Delivery, Message, Task
 from tests.boards.pages import PERSON
-from tests.people import board, claim, contract, done, give, people
+from tests.people import board, claim, contract, done, evidence, give, people
 
 pytestmark = pytest.mark.django_db
 
@@ -20,18 +20,19 @@ def test_an_edit_is_a_new_text_and_every_acceptance_of_the_old_one_lapses():
     contract_id = contract(who, board_id, owners={"alice": ["x"], "bob": ["y"]})
     done("accept_contract", who.bob, board_id=board_id, contract_id=contract_id)
     assert Contract.objects.get().status == "accepted"
-    done("edit_contract", who.bob, board_id=board_id, contract_id=contract_id, objective="Record two files")
+    done("edit_contract", who.human, board_id=board_id, contract_id=contract_id, objective="Record two files")
     row = Contract.objects.get()
     assert (row.objective, row.text_revision, row.status, row.accepted_by) == (
         "Record two files",
         2,
         "proposed",
-        ["bob"],
+        [],
     )
     assert row.owners == {"alice": ["x"], "bob": ["y"]}, "what is left out stays"
     old = give("accept_contract", who.alice, board_id=board_id, contract_id=contract_id, text_revision=1)
     assert (old.outcome, old.code) == ("conflict", "text_changed")
-    done("accept_contract", who.alice, board_id=board_id, contract_id=contract_id, text_revision=2)
+    for owner in (who.alice, who.bob):
+        done("accept_contract", owner, board_id=board_id, contract_id=contract_id, text_revision=2)
     assert Contract.objects.get().status == "accepted"
 
 
@@ -92,7 +93,8 @@ def test_who_is_not_concerned_may_not_edit_and_the_same_text_changes_nothing():
     wish: dict[str, Any] = {"board_id": board_id, "contract_id": contract_id}
     assert give("edit_contract", who.bob, **wish, objective="Mine now").code == "not_yours"
     assert give("edit_contract", who.mallory, **wish, objective="Mine now").code == "not_a_member"
-    same = give("edit_contract", who.alice, **wish, objective="Record one file")
+    assert give("edit_contract", who.alice, **wish, required_evidence=[]).code == "not_yours", "an owner alone may not"
+    same = give("edit_contract", who.human, **wish, objective="Record one file")
     assert (same.outcome, same.code) == ("already_applied", "nothing_changed")
     assert Contract.objects.get().text_revision == 1
 
@@ -214,3 +216,22 @@ def test_the_page_says_to_whom_a_task_is_offered_and_lets_the_person_enter_the_t
     answer = client.post(f"/boards/{board_id}/do/claim_task", form, **PERSON)
     assert answer.headers["AgentLink-Outcome"] == "applied"
     assert Task.objects.get().holder == "bob"
+
+
+def test_what_proved_the_old_text_proves_no_new_one():
+    who = people()
+    board_id = board(who)
+    contract_id = contract(who, board_id, required_evidence=["a file", "a log"])
+    evidence(who, board_id, contract_id, requirement_id="proof-1")
+    edit: dict[str, Any] = {"board_id": board_id, "contract_id": contract_id}
+    done("edit_contract", who.human, **edit, required_evidence=["ten files", "a log"])
+    assert [item["id"] for item in Contract.objects.get().required_evidence] == ["proof-3", "proof-2"]
+    done("edit_contract", who.human, **edit, required_evidence=["a log"])
+    done("edit_contract", who.human, **edit, required_evidence=["other files", "a log"])
+    assert Contract.objects.get().required_evidence[0]["id"] != "proof-1", "evidence speaks of it"
+    refused = give("edit_contract", who.human, **edit, required_evidence=[{"id": "proof-2", "text": "no log"}])
+    assert refused.code == "id_reused"
+    done("accept_contract", who.alice, board_id=board_id, contract_id=contract_id)
+    fencing = claim(who, board_id, contract_id)
+    late = give("complete_task", who.alice, board_id=board_id, task_id=contract_id, fencing=fencing)
+    assert late.code == "gate_not_ready"
