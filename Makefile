@@ -44,13 +44,15 @@ bench: dev
 	$(BIN)/python -m tests.bench $(ARGS)
 
 # First what needs no process of its own, on every core; then servers, two files at a time; then Chromium alone.
+# What failed beside another file is run once more by itself: two cores can starve a real process; a fault fails again.
 test: dev
 	@chromium=`BIN=$(BIN) .ci/chromium`; status=0; \
 	if [ -z "$$chromium" ]; then \
 	  echo "Without Chromium the browser tests are left out."; \
 	fi; \
 	$(BIN)/python -m pytest -q -n auto -m "not soak and not process and not browser" $(ARGS) || status=1; \
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "process and not browser and not soak" $(ARGS) || status=1; \
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "process and not browser and not soak" $(ARGS) || \
+	  $(BIN)/python -m pytest -q --last-failed --last-failed-no-failures none -m "process and not browser and not soak" $(ARGS) || status=1; \
 	if [ -n "$$chromium" ]; then \
 	  CHROMIUM="$$chromium" $(BIN)/python -m pytest -q -m "browser and not soak" $(ARGS) || status=1; \
 	fi; \
